@@ -1,0 +1,519 @@
+// The only file that knows Python. Arrays are checked here, once; inside the core nothing is.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "columns.hpp"
+#include "extractor.hpp"
+#include "kernels.hpp"
+#include "linear_map.hpp"
+#include "strings.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace parsimon;
+
+namespace {
+
+template <class T>
+using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using In3 = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using InOut = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using InOut2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using InOut3 = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out = nb::ndarray<nb::numpy, T>;
+
+// Hands a vector over to NumPy without copying it.
+template <class T>
+Out<T> give(std::vector<T>&& values, std::initializer_list<size_t> shape = {}) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    if (shape.size() == 0) return Out<T>(kept->data(), {kept->size()}, owner);
+    return Out<T>(kept->data(), shape, owner);
+}
+
+void require(bool condition, const char* what) {
+    if (!condition) throw std::invalid_argument(what);
+}
+
+std::vector<int64_t> checked_offsets(const In<int64_t>& offsets, int64_t n_tokens) {
+    std::vector<int64_t> copy(offsets.data(), offsets.data() + offsets.size());
+    require(!copy.empty() && copy[0] == 0 && copy.back() == n_tokens, "offsets must run from 0 to the number of tokens");
+    require(std::is_sorted(copy.begin(), copy.end()), "offsets must ascend");
+    return copy;
+}
+
+Csr checked_csr(const In<int64_t>& start, const In<int32_t>& index, const std::optional<In<double>>& value,
+                int64_t n_columns) {
+    Csr csr;
+    csr.start = checked_offsets(start, static_cast<int64_t>(index.size()));
+    csr.index.assign(index.data(), index.data() + index.size());
+    for (const int32_t a : csr.index) require(a >= 0 && a < n_columns, "an attribute number is out of range");
+    if (value) {
+        require(value->size() == index.size(), "there must be a value for every entry");
+        csr.value.assign(value->data(), value->data() + value->size());
+        for (const double v : csr.value) require(std::isfinite(v), "a feature value is not finite");
+    }
+    return csr;
+}
+
+// A chain's shape with the arrays it points to.
+struct Chain {
+    std::vector<int64_t> offsets, piece_start;
+    std::vector<int32_t> pair_kind, piece_kind, steps;
+    std::vector<double> weight;
+    int32_t n_labels;
+    int64_t n_kinds;
+
+    Chain(const In<int64_t>& offsets_in, const In<int32_t>& kinds, const std::optional<In<double>>& weights,
+          int32_t n_labels, int64_t n_kinds)
+        : offsets(checked_offsets(offsets_in, static_cast<int64_t>(kinds.size()))),
+          pair_kind(kinds.data(), kinds.data() + kinds.size()), n_labels(n_labels), n_kinds(n_kinds) {
+        require(n_labels > 0, "there must be at least one label");
+        if (weights) {
+            require(weights->size() == offsets.size() - 1, "there must be one weight a sequence");
+            weight.assign(weights->data(), weights->data() + weights->size());
+        }
+        require(n_kinds > 0, "there must be at least one matrix of pair scores");
+        group_steps();
+    }
+
+    // Steps sorted by kind, cut into pieces of at most 2048.
+    void group_steps() {
+        constexpr int64_t longest = 2048;
+        std::vector<int64_t> count(n_kinds + 1, 0);
+        auto each_step = [&](auto&& body) {
+            for (size_t i = 0; i + 1 < offsets.size(); ++i)
+                for (int64_t t = offsets[i] + 1; t < offsets[i + 1]; ++t) body(t);
+        };
+        each_step([&](int64_t t) {
+            require(pair_kind[t] >= 0 && pair_kind[t] < n_kinds, "a pair kind is out of range");
+            ++count[pair_kind[t] + 1];
+        });
+        for (int64_t k = 0; k < n_kinds; ++k) count[k + 1] += count[k];
+        steps.resize(count.back());
+        for (int64_t k = 0; k < n_kinds; ++k)
+            for (int64_t at = count[k]; at < count[k + 1]; at += longest) {
+                piece_start.push_back(at);
+                piece_kind.push_back(static_cast<int32_t>(k));
+            }
+        piece_start.push_back(count.back());
+        std::vector<int64_t> next(count.begin(), count.end() - 1);
+        each_step([&](int64_t t) { steps[next[pair_kind[t]]++] = static_cast<int32_t>(t); });
+    }
+
+    ChainShape shape() const {
+        return {static_cast<int64_t>(offsets.size()) - 1, offsets.data(), n_labels, n_kinds, pair_kind.data(),
+                weight.empty() ? nullptr : weight.data(), static_cast<int64_t>(piece_kind.size()), piece_start.data(), piece_kind.data(), steps.data()};
+    }
+
+    void check(const In2<double>& node, const In3<double>& pair) const {
+        require(node.shape(0) == pair_kind.size() && node.shape(1) == static_cast<size_t>(n_labels),
+                "node scores must be tokens × labels");
+        require(pair.shape(0) == static_cast<size_t>(n_kinds) && pair.shape(1) == static_cast<size_t>(n_labels)
+                    && pair.shape(2) == static_cast<size_t>(n_labels),
+                "pair scores must be kinds × labels × labels");
+    }
+};
+
+// Feature dictionaries in the manner of CRFsuite → rows of attributes: {"w": "the"} is the attribute w:the,
+// {"bias": 1.0} is bias with that value, True is 1 and False 0, a plain string is an attribute of value 1,
+// and nested dictionaries, lists and sets put their name and a colon in front.
+class ItemCollector {
+  public:
+    ItemCollector(StringTable& names, bool learn) : names_(names), learn_(learn) { rows_.start.push_back(0); }
+
+    void token(nb::handle item) {
+        prefix_.clear();
+        visit(item);
+        rows_.start.push_back(static_cast<int64_t>(rows_.index.size()));
+    }
+
+    Csr finish() {
+        if (std::all_of(rows_.value.begin(), rows_.value.end(), [](double v) { return v == 1.0; })) rows_.value.clear();
+        return std::move(rows_);
+    }
+
+  private:
+    static std::string_view text_of(nb::handle h) {
+        Py_ssize_t n;
+        const char* p = PyUnicode_AsUTF8AndSize(h.ptr(), &n);
+        if (!p) throw nb::python_error();
+        return {p, static_cast<size_t>(n)};
+    }
+
+    void visit(nb::handle item) {
+        if (PyDict_Check(item.ptr())) {
+            PyObject *key, *value;
+            for (Py_ssize_t at = 0; PyDict_Next(item.ptr(), &at, &key, &value);) {
+                if (!PyUnicode_Check(key)) throw nb::type_error("feature names must be strings");
+                named(text_of(key), value);
+            }
+        } else if (PyUnicode_Check(item.ptr())) {
+            add(text_of(item), 1.0);
+        } else if (PyList_Check(item.ptr()) || PyTuple_Check(item.ptr()) || PyAnySet_Check(item.ptr())) {
+            for (nb::handle part : nb::borrow<nb::object>(item)) visit(part);
+        } else {
+            throw nb::type_error("a token's features must be a dict, or a list or set of strings");
+        }
+    }
+
+    void named(std::string_view name, nb::handle value) {
+        const size_t length = prefix_.size();
+        if (PyBool_Check(value.ptr())) {
+            add(name, value.ptr() == Py_True ? 1.0 : 0.0);
+        } else if (PyUnicode_Check(value.ptr()) || PyDict_Check(value.ptr()) || PyList_Check(value.ptr())
+                   || PyTuple_Check(value.ptr()) || PyAnySet_Check(value.ptr())) {
+            prefix_.append(name).append(":");
+            visit(value);
+            prefix_.resize(length);
+        } else {
+            const double number = PyFloat_AsDouble(value.ptr());
+            if (number == -1.0 && PyErr_Occurred()) {
+                PyErr_Clear();
+                throw nb::type_error("a feature's value must be a number, a string, a bool, or a dict, list or set");
+            }
+            add(name, number);
+        }
+    }
+
+    void add(std::string_view name, double value) {
+        if (!std::isfinite(value)) {
+            const std::string full = prefix_ + std::string(name);
+            throw std::invalid_argument("the feature " + full + " has the value " + (std::isnan(value) ? "NaN" : "infinity")
+                                        + "; values must be finite");
+        }
+        if (!prefix_.empty()) {
+            full_.assign(prefix_).append(name);
+            name = full_;
+        }
+        const int32_t id = learn_ ? names_.add(name) : names_.find(name);
+        if (id < 0 || value == 0.0) return;
+        rows_.index.push_back(id);
+        rows_.value.push_back(value);
+    }
+
+    StringTable& names_;
+    bool learn_;
+    std::string prefix_, full_;
+    Csr rows_;
+};
+
+nb::bytes label_lines(const nb::bytes& block, const In<int64_t>& start, const In<int64_t>& end,
+                      const In<int32_t>& lengths, const In<int32_t>& labels, const std::vector<std::string>& names) {
+    require(start.size() == labels.size() && end.size() == labels.size(), "there must be one line a label");
+    const auto size = static_cast<int64_t>(block.size());
+    std::string out;
+    out.reserve(block.size() + labels.size() * 8);
+    size_t t = 0;
+    for (size_t i = 0; i < lengths.size(); ++i) {
+        for (int32_t k = 0; k < lengths(i); ++k, ++t) {
+            require(t < labels.size() && start(t) >= 0 && start(t) <= end(t) && end(t) <= size, "a line is out of range");
+            require(labels(t) >= 0 && static_cast<size_t>(labels(t)) < names.size(), "a label is out of range");
+            out.append(block.c_str() + start(t), static_cast<size_t>(end(t) - start(t)));
+            out.push_back('\t');
+            out.append(names[labels(t)]);
+            out.push_back('\n');
+        }
+        out.push_back('\n');
+    }
+    return nb::bytes(out.data(), out.size());
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+    m.doc() = "Parsimon's compiled core: interning, template expansion, sparse maps, dynamic programs.";
+    m.def("instruction_set", [] { return kernels().name; }, "The build of the hot loops in use on this processor.");
+
+    nb::class_<StringTable>(m, "StringTable")
+        .def(nb::init<>())
+        .def("__len__", &StringTable::size)
+        .def("__getitem__", [](const StringTable& s, int32_t id) {
+            if (id < 0 || id >= s.size()) throw nb::index_error("no such string");
+            const auto text = s[id];
+            return nb::str(text.data(), text.size());
+        })
+        .def("add", [](StringTable& s, std::string_view text) { return s.add(text); }, "text"_a)
+        .def("find", [](const StringTable& s, std::string_view text) { return s.find(text); }, "text"_a)
+        .def("add_all", [](StringTable& s, const nb::list& texts) {
+            std::vector<int32_t> ids;
+            ids.reserve(texts.size());
+            for (nb::handle h : texts) ids.push_back(s.add(nb::cast<std::string_view>(h)));
+            return give(std::move(ids));
+        }, "texts"_a)
+        .def("get_all", [](const StringTable& s, const In<int32_t>& ids) {
+            nb::list out;
+            for (size_t i = 0; i < ids.size(); ++i) {
+                require(ids(i) >= 0 && ids(i) < s.size(), "no such string");
+                const auto text = s[ids(i)];
+                out.append(nb::str(text.data(), text.size()));
+            }
+            return out;
+        }, "ids"_a)
+        .def("copy", [](const StringTable& s) { return StringTable(s); })
+        .def("pack", [](const StringTable& s, const In<int32_t>& ids) {
+            std::vector<uint8_t> bytes;
+            std::vector<int64_t> start{0};
+            for (size_t i = 0; i < ids.size(); ++i) {
+                require(ids(i) >= 0 && ids(i) < s.size(), "no such string");
+                const auto text = s[ids(i)];
+                bytes.insert(bytes.end(), text.begin(), text.end());
+                start.push_back(static_cast<int64_t>(bytes.size()));
+            }
+            return nb::make_tuple(give(std::move(bytes)), give(std::move(start)));
+        }, "ids"_a, "The bytes of the given strings, end to end, and where each starts.")
+        .def_static("unpack", [](const In<uint8_t>& bytes, const In<int64_t>& start) {
+            const auto offsets = checked_offsets(start, static_cast<int64_t>(bytes.size()));
+            StringTable s;
+            for (size_t i = 0; i + 1 < offsets.size(); ++i) {
+                const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + offsets[i], offsets[i + 1] - offsets[i]);
+                require(valid_utf8(text), "a string is not valid UTF-8");
+                require(s.add(text) == static_cast<int32_t>(i), "a string is there twice");
+            }
+            return s;
+        }, "bytes"_a, "start"_a);
+
+    nb::class_<ColumnReader>(m, "ColumnReader")
+        .def(nb::init<StringTable&, char, std::string, bool>(), "strings"_a, "separator"_a, "comment"_a, "keep_lines"_a,
+             nb::keep_alive<1, 2>())
+        // Returns None, or (line, what is wrong).
+        .def("feed", [](ColumnReader& r, const nb::bytes& block) -> std::optional<std::pair<int64_t, std::string>> {
+            try {
+                const std::string_view text(block.c_str(), block.size());
+                nb::gil_scoped_release free;
+                r.feed(text);
+            } catch (const ColumnError& e) { return std::pair{e.line, std::string(e.what())}; }
+            return std::nullopt;
+        }, "block"_a)
+        .def("finish", [](ColumnReader& r) -> std::optional<std::pair<int64_t, std::string>> {
+            try { r.finish(); } catch (const ColumnError& e) { return std::pair{e.line, std::string(e.what())}; }
+            return std::nullopt;
+        })
+        .def("clear", &ColumnReader::clear)
+        .def_prop_ro("n_columns", &ColumnReader::n_columns)
+        .def_prop_ro("lines_read", &ColumnReader::lines_read)
+        .def("columns", [](const ColumnReader& r) {  // [column][token]
+            const size_t C = std::max(r.n_columns(), 1), T = r.ids().size() / C;
+            std::vector<int32_t> out(C * T);
+            for (size_t t = 0; t < T; ++t)
+                for (size_t c = 0; c < C; ++c) out[c * T + t] = r.ids()[t * C + c];
+            return give(std::move(out), {C, T});
+        })
+        .def("lengths", [](const ColumnReader& r) { return give(std::vector<int32_t>(r.lengths())); })
+        .def("lines", [](const ColumnReader& r) {
+            return nb::make_tuple(give(std::vector<int64_t>(r.line_start())), give(std::vector<int64_t>(r.line_end())));
+        });
+    m.def("label_lines", &label_lines, "block"_a, "start"_a, "end"_a, "lengths"_a, "labels"_a, "names"_a,
+          "The lines of a block with a label appended to each, sequences separated by blank lines.");
+
+    m.def("collect_items", [](const nb::object& sequences, StringTable& names, bool learn) {
+        ItemCollector collector(names, learn);
+        std::vector<int32_t> lengths;
+        int64_t sequence_number = 0, token_number = 0;
+        try {
+            for (nb::handle sequence : sequences) {
+                token_number = 0;
+                for (nb::handle item : nb::borrow<nb::object>(sequence)) {
+                    collector.token(item);
+                    ++token_number;
+                }
+                lengths.push_back(static_cast<int32_t>(token_number));
+                ++sequence_number;
+            }
+        } catch (const nb::builtin_exception& e) {
+            throw std::invalid_argument("sequence " + std::to_string(sequence_number) + ", token "
+                                        + std::to_string(token_number) + ": " + e.what());
+        } catch (const std::invalid_argument& e) {
+            throw std::invalid_argument("sequence " + std::to_string(sequence_number) + ", token "
+                                        + std::to_string(token_number) + ": " + e.what());
+        }
+        Csr rows = collector.finish();
+        nb::object value = nb::none();
+        if (!rows.value.empty()) value = nb::cast(give(std::move(rows.value)));
+        return nb::make_tuple(give(std::move(rows.start)), give(std::move(rows.index)), value, give(std::move(lengths)));
+    }, "sequences"_a, "names"_a, "learn"_a, "Feature dictionaries → compressed sparse rows of attributes.");
+
+    nb::class_<Extractor>(m, "Extractor")
+        .def("__init__", [](Extractor* self, const In2<int32_t>& tests, const In<int32_t>& start, const In<int32_t>& skeleton) {
+            require(tests.shape(1) == 3, "a test is (input, offset, absolute)");
+            require(start.size() == skeleton.size() + 1, "there must be a start for every template and an end");
+            std::vector<TemplateTest> list;
+            for (size_t i = 0; i < tests.shape(0); ++i)
+                list.push_back({tests(i, 0), tests(i, 1), tests(i, 2) != 0});
+            new (self) Extractor(std::move(list), {start.data(), start.data() + start.size()},
+                                 {skeleton.data(), skeleton.data() + skeleton.size()});
+        }, "tests"_a, "start"_a, "skeleton"_a)
+        .def_prop_ro("n_attributes", &Extractor::n_attributes)
+        .def_prop_ro("offsets", [](const Extractor& e) { return give(std::vector<int64_t>(e.offsets())); })
+        .def("tuples", [](const Extractor& e, int32_t skeleton) {
+            require(skeleton >= 0 && skeleton < e.n_skeletons(), "no such skeleton");
+            const TupleTable& table = e.table(skeleton);
+            return give(std::vector<int32_t>(table.tuples()), {static_cast<size_t>(table.size()), static_cast<size_t>(table.arity())});
+        }, "skeleton"_a)
+        .def("load", [](Extractor& e, int32_t skeleton, const In2<int32_t>& tuples) {
+            require(skeleton >= 0 && skeleton < e.n_skeletons(), "no such skeleton");
+            require(tuples.shape(1) == static_cast<size_t>(e.table(skeleton).arity()), "tuples have the wrong width");
+            e.load(skeleton, tuples.data(), static_cast<int64_t>(tuples.shape(0)));
+        }, "skeleton"_a, "tuples"_a)
+        // inputs [n_inputs][T]; before, after [n_inputs][reach]
+        .def("expand", [](Extractor& e, const In2<int32_t>& inputs, const In2<int32_t>& before, const In2<int32_t>& after,
+                          const In<int64_t>& offsets, int32_t skip, bool learn, int threads) {
+            const auto T = static_cast<int64_t>(inputs.shape(1));
+            const auto checked = checked_offsets(offsets, T);
+            require(before.shape(0) == inputs.shape(0) && after.shape(0) == inputs.shape(0) && before.shape(1) == after.shape(1)
+                        && before.shape(1) > 0, "boundary values must be inputs × reach");
+            std::vector<Extractor::Input> list;
+            for (size_t i = 0; i < inputs.shape(0); ++i)
+                list.push_back({inputs.data() + i * T, before.data() + i * before.shape(1), after.data() + i * after.shape(1)});
+            const Extractor::Sequences sequences{checked.data(), static_cast<int64_t>(checked.size()) - 1,
+                                                 static_cast<int32_t>(before.shape(1)), skip};
+            std::vector<int32_t> out(T * e.n_templates());
+            {
+                nb::gil_scoped_release free;
+                if (learn) e.learn(list, sequences, out.data(), threads);
+                else e.apply(list, sequences, out.data(), threads);
+            }
+            return give(std::move(out), {static_cast<size_t>(T), static_cast<size_t>(e.n_templates())});
+        }, "inputs"_a, "before"_a, "after"_a, "offsets"_a, "skip"_a, "learn"_a, "threads"_a);
+
+    nb::class_<FeatureRows>(m, "FeatureRows")
+        .def("__init__", [](FeatureRows* self, int64_t n_attributes, int64_t width, const std::optional<In<int64_t>>& start,
+                            const std::optional<In<int32_t>>& column) {
+            new (self) FeatureRows();
+            require(n_attributes >= 0 && width > 0, "a map needs at least one column");
+            self->n_attributes = n_attributes;
+            self->width = width;
+            self->all = !start;
+            if (start) {
+                require(column.has_value() && static_cast<int64_t>(start->size()) == n_attributes + 1, "one start per attribute and an end");
+                self->start = checked_offsets(*start, static_cast<int64_t>(column->size()));
+                self->column.assign(column->data(), column->data() + column->size());
+                for (const int32_t c : self->column) require(c >= 0 && c < width, "a column is out of range");
+            }
+        }, "n_attributes"_a, "width"_a, "start"_a = nb::none(), "column"_a = nb::none())
+        .def_ro("n_attributes", &FeatureRows::n_attributes)
+        .def_ro("width", &FeatureRows::width)
+        .def_prop_ro("n_features", &FeatureRows::size)
+        // Attribute and column of each of the given features.
+        .def("describe", [](const FeatureRows& f, const In<int64_t>& features) {
+            std::vector<int64_t> attribute(features.size());
+            std::vector<int32_t> column(features.size());
+            for (size_t i = 0; i < features.size(); ++i) {
+                const int64_t k = features(i);
+                require(k >= 0 && k < f.size(), "no such feature");
+                attribute[i] = f.all ? k / f.width : std::upper_bound(f.start.begin(), f.start.end(), k) - f.start.begin() - 1;
+                column[i] = f.all ? static_cast<int32_t>(k % f.width) : f.column[k];
+            }
+            return nb::make_tuple(give(std::move(attribute)), give(std::move(column)));
+        }, "features"_a)
+        // The feature of each (attribute, column), −1 where there is none.
+        .def("find", [](const FeatureRows& f, const In<int64_t>& attribute, const In<int32_t>& column) {
+            require(attribute.size() == column.size(), "one column an attribute");
+            std::vector<int64_t> out(attribute.size(), -1);
+            for (size_t i = 0; i < out.size(); ++i) {
+                const int64_t a = attribute(i);
+                const int32_t c = column(i);
+                if (a < 0 || a >= f.n_attributes || c < 0 || c >= f.width) continue;
+                if (f.all) { out[i] = a * f.width + c; continue; }
+                const auto first = f.column.begin() + f.start[a], last = f.column.begin() + f.start[a + 1];
+                const auto at = std::lower_bound(first, last, c);
+                if (at != last && *at == c) out[i] = at - f.column.begin();
+            }
+            return give(std::move(out));
+        }, "attribute"_a, "column"_a);
+
+    nb::class_<LinearMap>(m, "LinearMap")
+        .def("__init__", [](LinearMap* self, const In<int64_t>& start, const In<int32_t>& index,
+                            const std::optional<In<double>>& value, const FeatureRows& features) {
+            new (self) LinearMap(checked_csr(start, index, value, features.n_attributes), std::make_shared<FeatureRows>(features));
+        }, "start"_a, "index"_a, "value"_a.none(), "features"_a)
+        .def_prop_ro("n_rows", [](const LinearMap& map) { return map.rows().size(); })
+        .def_prop_ro("n_features", [](const LinearMap& map) { return map.features().size(); })
+        .def_prop_ro("n_entries", [](const LinearMap& map) { return map.rows().entries(); })
+        .def_prop_ro("features", [](const LinearMap& map) -> const FeatureRows& { return map.features(); }, nb::rv_policy::reference_internal)
+        .def("restrict", [](const LinearMap& map, const In<int64_t>& features) {
+            nb::gil_scoped_release free;
+            return map.restrict(features.data(), static_cast<int64_t>(features.size()));
+        }, "features"_a)
+        .def("scores", [](const LinearMap& map, const In<double>& w, InOut2<double> out, int threads) {
+            require(static_cast<int64_t>(w.size()) == map.features().size(), "there must be one weight a feature");
+            require(static_cast<int64_t>(out.shape(0)) == map.rows().size() && static_cast<int64_t>(out.shape(1)) == map.features().width,
+                    "scores must be rows × columns");
+            nb::gil_scoped_release free;
+            kernels().scores(map, w.data(), out.data(), threads);
+        }, "w"_a, "out"_a, "threads"_a)
+        .def("pullback", [](const LinearMap& map, const In2<double>& mu, InOut<double> out, int threads) {
+            require(static_cast<int64_t>(out.size()) == map.features().size(), "there must be one place a feature");
+            require(static_cast<int64_t>(mu.shape(0)) == map.rows().size() && static_cast<int64_t>(mu.shape(1)) == map.features().width,
+                    "marginals must be rows × columns");
+            map.attributes();  // made under the lock
+            nb::gil_scoped_release free;
+            kernels().pullback(map, mu.data(), out.data(), threads);
+        }, "mu"_a, "out"_a, "threads"_a);
+
+    m.def("distinct_rows", [](const In<int64_t>& start, const In<int32_t>& index, const std::optional<In<double>>& value) {
+        Csr rows = checked_csr(start, index, value, std::numeric_limits<int32_t>::max());
+        auto [distinct, which] = distinct_rows(rows);
+        nb::object values = nb::none();
+        if (!distinct.value.empty()) values = nb::cast(give(std::move(distinct.value)));
+        return nb::make_tuple(give(std::move(distinct.start)), give(std::move(distinct.index)), values, give(std::move(which)));
+    }, "start"_a, "index"_a, "value"_a.none(), "The distinct rows, and which one each row is.");
+
+    nb::class_<Chain>(m, "Chain")
+        .def(nb::init<const In<int64_t>&, const In<int32_t>&, const std::optional<In<double>>&, int32_t, int64_t>(), "offsets"_a,
+             "pair_kind"_a, "weights"_a.none(), "n_labels"_a, "n_kinds"_a)
+        .def("marginals", [](const Chain& c, const In2<double>& node, const In3<double>& pair, InOut<double> log_z,
+                             InOut2<double> node_out, InOut3<double> pair_out, int threads) {
+            c.check(node, pair);
+            require(log_z.size() == c.offsets.size() - 1 && node_out.size() == node.size() && pair_out.size() == pair.size(),
+                    "outputs must have the shape of the scores");
+            nb::gil_scoped_release free;
+            return kernels().chain_marginals(c.shape(), node.data(), pair.data(), log_z.data(), node_out.data(), pair_out.data(), threads);
+        }, "node"_a, "pair"_a, "log_z"_a, "node_out"_a, "pair_out"_a, "threads"_a)
+        .def("argmax", [](const Chain& c, const In2<double>& node, const In3<double>& pair, InOut<double> best,
+                          InOut<int32_t> labels, int threads) {
+            c.check(node, pair);
+            require(best.size() == c.offsets.size() - 1 && labels.size() == node.shape(0), "outputs must have the shape of the scores");
+            nb::gil_scoped_release free;
+            return kernels().chain_argmax(c.shape(), node.data(), pair.data(), best.data(), labels.data(), threads);
+        }, "node"_a, "pair"_a, "best"_a, "labels"_a, "threads"_a)
+        .def("kbest", [](const Chain& c, const In2<double>& node, const In3<double>& pair, InOut2<double> scores,
+                         InOut2<int32_t> labels, int threads) {
+            c.check(node, pair);
+            require(scores.shape(0) == labels.shape(0) && scores.shape(1) == c.offsets.size() - 1 && labels.shape(1) == node.shape(0),
+                    "outputs must have the shape of the scores");
+            nb::gil_scoped_release free;
+            kernels().chain_kbest(c.shape(), node.data(), pair.data(), static_cast<int32_t>(scores.shape(0)), scores.data(), labels.data(), threads);
+        }, "node"_a, "pair"_a, "scores"_a, "labels"_a, "threads"_a)
+        .def("sample", [](const Chain& c, const In2<double>& node, const In3<double>& pair, uint64_t seed, InOut2<int32_t> labels, int threads) {
+            c.check(node, pair);
+            require(labels.shape(1) == node.shape(0), "outputs must have the shape of the scores");
+            nb::gil_scoped_release free;
+            return kernels().chain_sample(c.shape(), node.data(), pair.data(), seed, static_cast<int32_t>(labels.shape(0)), labels.data(), threads);
+        }, "node"_a, "pair"_a, "seed"_a, "labels"_a, "threads"_a);
+
+    m.def("dot", [](const In<double>& a, const In<double>& b) {
+        require(a.size() == b.size(), "vectors must be of one length");
+        nb::gil_scoped_release free;
+        return kernels().dot(a.data(), b.data(), static_cast<int64_t>(a.size()));
+    }, "a"_a, "b"_a, "The inner product, summed in a fixed order.");
+    m.def("exponentials", [](InOut<double> x) { kernels().exponentials(x.data(), static_cast<int64_t>(x.size())); }, "x"_a);
+}

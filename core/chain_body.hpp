@@ -1,0 +1,531 @@
+// The chain's dynamic programs. Included once per instruction set, inside a namespace; see kernels.cpp.
+//
+// One forward and one backward recursion, over any semiring:
+//
+//     α_0 = node_0                      α_t = (α_{t−1} ⊗ pair_t) ∘ node_t
+//     β_T = 1                           β_{t−1} = pair_t ⊗ (node_t ∘ β_t)
+//
+// Scaled:  ordinary sums and products of exp(score − max), α normalised at every token (so Y exponentials a
+//          token, not Y²).
+// Log:     log-sum-exp of the scores themselves; slow, but exact for any scores; used for sequences whose
+//          scores spread so far that the scaled recursion could lose something (see `fits_scaled`).
+// Max:     max and plus; Viterbi.
+
+constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+
+// Scaled sums lose a label only when its share of α underflows, e^-708. A label's share is at least
+// e^-(spread of node scores + spread of pair scores) / Y, so nothing is lost when that stays well above.
+// Where transitions are forbidden the bound holds per detour rather than per step, so the margin is wider.
+constexpr double safe_spread = 600.0, safe_spread_with_forbidden = 100.0;
+
+struct Scaled {
+    static constexpr double zero = 0.0, one = 1.0;
+    static constexpr bool scaled = true;
+    static double lift(double score, double shift) { return exp_one(score - shift); }
+    static double weighted(double a, double weight) { return a * weight; }
+    static double times(double a, double b) { return a * b; }
+    static double fold(double sum, double a, double b) { return sum + a * b; }
+};
+
+struct Max {
+    static constexpr double zero = minus_infinity, one = 0.0;
+    static constexpr bool scaled = false;
+    static double lift(double score, double) { return score; }
+    static double times(double a, double b) { return a + b; }
+    static double fold(double sum, double a, double b) { return sum > a + b ? sum : a + b; }
+};
+
+struct Log {
+    static constexpr double zero = minus_infinity, one = 0.0;
+    static constexpr bool scaled = false;
+    static double lift(double score, double) { return score; }
+    static double weighted(double a, double weight) { return a + std::log(weight); }
+    static double times(double a, double b) { return a + b; }
+    static double fold(double sum, double a, double b) {
+        const double x = a + b;
+        const double high = sum > x ? sum : x, low = sum > x ? x : sum;
+        return low == minus_infinity ? high : high + std::log1p(std::exp(low - high));
+    }
+};
+
+// out[j] = ⊕_i left[i] ⊗ matrix[i][j] for W columns that stay in registers.
+template <class Semiring, int W>
+void product_columns(const double* left, const double* matrix, int64_t n, int64_t stride, double* out) {
+    double sum[W];
+    for (int j = 0; j < W; ++j) sum[j] = Semiring::zero;
+    for (int64_t i = 0; i < n; ++i) {
+        const double l = left[i];
+        const double* row = matrix + i * stride;
+        for (int j = 0; j < W; ++j) sum[j] = Semiring::fold(sum[j], l, row[j]);
+    }
+    for (int j = 0; j < W; ++j) out[j] = sum[j];
+}
+
+// out = left ⊗ matrix, matrix [n][stride], stride a multiple of 4.
+template <class Semiring>
+void product(const double* left, const double* matrix, int64_t n, int64_t stride, double* out) {
+    int64_t j = 0;
+    for (; j + 32 <= stride; j += 32) product_columns<Semiring, 32>(left, matrix + j, n, stride, out + j);
+    switch (stride - j) {
+        case 28: product_columns<Semiring, 28>(left, matrix + j, n, stride, out + j); break;
+        case 24: product_columns<Semiring, 24>(left, matrix + j, n, stride, out + j); break;
+        case 20: product_columns<Semiring, 20>(left, matrix + j, n, stride, out + j); break;
+        case 16: product_columns<Semiring, 16>(left, matrix + j, n, stride, out + j); break;
+        case 12: product_columns<Semiring, 12>(left, matrix + j, n, stride, out + j); break;
+        case 8: product_columns<Semiring, 8>(left, matrix + j, n, stride, out + j); break;
+        case 4: product_columns<Semiring, 4>(left, matrix + j, n, stride, out + j); break;
+        default: break;
+    }
+}
+
+// The matrices of pair scores, lifted into a semiring, with rows padded to the vector width; also transposed,
+// so that both recursions run along rows.
+struct PairTable {
+    int64_t n_labels, stride;
+    std::vector<double> forward, backward;  // [K][Y][stride]
+    std::vector<double> shift;              // [K]: what was subtracted before exp
+    double spread = 0;
+    bool forbidden = false;
+
+    const double* into(int64_t kind) const { return forward.data() + kind * n_labels * stride; }
+    const double* from(int64_t kind) const { return backward.data() + kind * n_labels * stride; }
+
+    template <class Semiring>
+    static PairTable lift(const ChainShape& shape, const double* pair, bool both) {
+        PairTable table;
+        const int64_t Y = table.n_labels = shape.n_labels;
+        const int64_t S = table.stride = (Y + 3) / 4 * 4;
+        table.forward.assign(shape.n_kinds * Y * S, Semiring::zero);
+        if (both) table.backward.assign(shape.n_kinds * Y * S, Semiring::zero);
+        table.shift.assign(shape.n_kinds, 0.0);
+        for (int64_t k = 0; k < shape.n_kinds; ++k) {
+            const double* scores = pair + k * Y * Y;
+            double high = minus_infinity, low = -minus_infinity;
+            for (int64_t i = 0; i < Y * Y; ++i) {
+                high = std::max(high, scores[i]);
+                if (scores[i] == minus_infinity) table.forbidden = true;
+                else low = std::min(low, scores[i]);
+            }
+            if (high == minus_infinity) high = low = 0;
+            table.spread = std::max(table.spread, high - low);
+            if (Semiring::scaled) table.shift[k] = high;
+            double* to = table.forward.data() + k * Y * S;
+            for (int64_t i = 0; i < Y; ++i)
+                for (int64_t j = 0; j < Y; ++j) to[i * S + j] = Semiring::lift(scores[i * Y + j], high);
+            if (both)
+                for (int64_t i = 0; i < Y; ++i)
+                    for (int64_t j = 0; j < Y; ++j)
+                        table.backward[k * Y * S + j * S + i] = to[i * S + j];
+        }
+        return table;
+    }
+};
+
+// One sequence in flight: α and β with padded rows.
+struct Lattice {
+    int64_t length, n_labels, stride;
+    std::vector<double> alpha, node, scale;  // [T][stride], [T][stride], [T]
+    std::vector<double> beta, right;         // [stride]: β_t, and node_t ∘ β_t / scale_t
+    double log_z = 0;
+
+    void start(int64_t n, const PairTable& table) {
+        length = n;
+        n_labels = table.n_labels;
+        stride = table.stride;
+        if (static_cast<int64_t>(alpha.size()) < n * stride) {
+            alpha.resize(n * stride);
+            node.resize(n * stride);
+            scale.resize(n);
+        }
+        beta.resize(stride);
+        right.resize(stride);
+    }
+};
+
+inline double spread_of(const double* node, int64_t length, int64_t Y) {
+    double spread = 0;
+    for (int64_t t = 0; t < length; ++t) {
+        double high = minus_infinity, low = -minus_infinity;
+        for (int64_t y = 0; y < Y; ++y) {
+            const double s = node[t * Y + y];
+            high = s > high ? s : high;
+            low = s < low && s > minus_infinity ? s : low;
+        }
+        if (high - low > spread) spread = high - low;
+    }
+    return spread;
+}
+
+// α for a whole sequence, and log Z (for Max, the best score).
+template <class Semiring>
+void forward(const double* scores, const int32_t* kind, const PairTable& table, Lattice& lattice) {
+    const int64_t Y = lattice.n_labels, S = lattice.stride;
+    double shifts = 0, scales = 1, log_scales = 0;
+    for (int64_t t = 0; t < lattice.length; ++t) {
+        double* node = lattice.node.data() + t * S;
+        double* alpha = lattice.alpha.data() + t * S;
+        double high = 0;
+        if (Semiring::scaled) {
+            high = minus_infinity;
+            for (int64_t y = 0; y < Y; ++y) high = scores[t * Y + y] > high ? scores[t * Y + y] : high;
+            if (high == minus_infinity) { lattice.log_z = minus_infinity; return; }
+        }
+        for (int64_t y = 0; y < Y; ++y) node[y] = Semiring::lift(scores[t * Y + y], high);
+        for (int64_t y = Y; y < S; ++y) node[y] = Semiring::zero;
+        shifts += high;
+        if (t == 0) {
+            for (int64_t y = 0; y < S; ++y) alpha[y] = node[y];
+        } else {
+            product<Semiring>(alpha - S, table.into(kind[t]), Y, S, alpha);
+            for (int64_t y = 0; y < S; ++y) alpha[y] = Semiring::times(alpha[y], node[y]);
+            shifts += table.shift[kind[t]];
+        }
+        if (Semiring::scaled) {
+            double sum = 0;
+            for (int64_t y = 0; y < Y; ++y) sum += alpha[y];
+            if (!(sum > 0)) { lattice.log_z = minus_infinity; return; }
+            const double inverse = 1 / sum;
+            for (int64_t y = 0; y < S; ++y) alpha[y] *= inverse;
+            lattice.scale[t] = inverse;
+            scales *= sum;  // one logarithm for many tokens
+            if (scales < 1e-200 || scales > 1e200 || sum < 1e-100) {
+                log_scales += std::log(scales);
+                scales = 1;
+            }
+        } else {
+            lattice.scale[t] = Semiring::one;
+        }
+    }
+    if (Semiring::scaled) {
+        lattice.log_z = shifts + log_scales + std::log(scales);
+        return;
+    }
+    const double* last = lattice.alpha.data() + (lattice.length - 1) * S;
+    double total = Semiring::zero;
+    for (int64_t y = 0; y < Y; ++y) total = Semiring::fold(total, last[y], Semiring::one);
+    lattice.log_z = total;
+}
+
+// μ_t(y) = α_t(y) β_t(y) / Z in the semiring's own numbers.
+template <class Semiring>
+double marginal(double alpha, double beta, double log_z) {
+    if constexpr (Semiring::scaled) return alpha * beta;
+    else return std::exp(alpha + beta - log_z);
+}
+
+// β from the last token back, calling at(t) at every token with lattice.beta = β_t and, before moving on,
+// lattice.right = node_t ∘ β_t / scale_t.
+template <class Semiring, class At>
+void backward(const int32_t* kind, const PairTable& table, Lattice& lattice, At&& at) {
+    const int64_t Y = lattice.n_labels, S = lattice.stride;
+    for (int64_t y = 0; y < S; ++y) lattice.beta[y] = Semiring::one;
+    for (int64_t t = lattice.length - 1; t >= 0; --t) {
+        const double* node = lattice.node.data() + t * S;
+        for (int64_t y = 0; y < S; ++y)
+            lattice.right[y] = Semiring::times(Semiring::times(node[y], lattice.beta[y]), lattice.scale[t]);
+        at(t);
+        if (t) product<Semiring>(lattice.right.data(), table.from(kind[t]), Y, S, lattice.beta.data());
+    }
+}
+
+inline bool fits_scaled(const double* node, int64_t length, const PairTable& table) {
+    const double limit = table.forbidden ? safe_spread_with_forbidden : safe_spread;
+    return spread_of(node, length, table.n_labels) + table.spread <= limit;
+}
+
+// Node marginals of one sequence; α_t goes to left[t] and right_t to right[t] for the pair marginals, in the
+// semiring's own numbers, such that their product with the lifted pair score is the pair's marginal.
+template <class Semiring>
+bool sequence_marginals(const double* node, const int32_t* kind, const PairTable& table, Lattice& lattice,
+                        double weight, double* log_z, double* node_out, double* left, double* right) {
+    const int64_t Y = lattice.n_labels, S = lattice.stride;
+    forward<Semiring>(node, kind, table, lattice);
+    *log_z = lattice.log_z;
+    if (!(lattice.log_z > minus_infinity)) return false;
+    backward<Semiring>(kind, table, lattice, [&](int64_t t) {
+        const double* alpha = lattice.alpha.data() + t * S;
+        for (int64_t y = 0; y < Y; ++y)
+            node_out[t * Y + y] = weight * marginal<Semiring>(alpha[y], lattice.beta[y], lattice.log_z);
+        std::copy(alpha, alpha + S, left + t * S);
+        for (int64_t y = 0; y < S; ++y) right[t * S + y] = Semiring::weighted(lattice.right[y], weight);
+    });
+    return true;
+}
+
+// sum[i][j] += Σ over steps of left[t−1][i] · right[t][j]: two rows of a tile of columns stay in registers.
+template <int W>
+void add_outer_columns(const int32_t* steps, int64_t n, const double* left, const double* right, int64_t Y,
+                       int64_t S, double* sum) {
+    for (int64_t i = 0; i < Y; i += 2) {
+        const int64_t second = i + 1 < Y ? i + 1 : i;
+        double a[W] = {}, b[W] = {};
+        for (int64_t s = 0; s < n; ++s) {
+            const double* l = left + (static_cast<int64_t>(steps[s]) - 1) * S;
+            const double* r = right + static_cast<int64_t>(steps[s]) * S;
+            const double x = l[i], y = l[second];
+            for (int j = 0; j < W; ++j) a[j] += x * r[j];
+            for (int j = 0; j < W; ++j) b[j] += y * r[j];
+        }
+        for (int j = 0; j < W; ++j) sum[i * S + j] += a[j];
+        if (second != i)
+            for (int j = 0; j < W; ++j) sum[second * S + j] += b[j];
+    }
+}
+
+inline void add_outer(const int32_t* steps, int64_t n, const double* left, const double* right, int64_t Y,
+                      int64_t S, double* sum) {
+    int64_t j = 0;
+    for (; j + 24 <= S; j += 24) add_outer_columns<24>(steps, n, left, right + j, Y, S, sum + j);
+    switch (S - j) {
+        case 20: add_outer_columns<20>(steps, n, left, right + j, Y, S, sum + j); break;
+        case 16: add_outer_columns<16>(steps, n, left, right + j, Y, S, sum + j); break;
+        case 12: add_outer_columns<12>(steps, n, left, right + j, Y, S, sum + j); break;
+        case 8: add_outer_columns<8>(steps, n, left, right + j, Y, S, sum + j); break;
+        case 4: add_outer_columns<4>(steps, n, left, right + j, Y, S, sum + j); break;
+        default: break;
+    }
+}
+
+inline bool chain_marginals(const ChainShape& shape, const double* node, const double* pair, double* log_z,
+                            double* node_out, double* pair_out, int threads) {
+    const int64_t Y = shape.n_labels;
+    const int64_t n_tokens = shape.offsets[shape.n_sequences];
+    const PairTable scaled = PairTable::lift<Scaled>(shape, pair, true);
+    const int64_t S = scaled.stride;
+    // α and node ∘ β of every token, kept for the pair marginals. No need to fill: all of it is written.
+    const std::unique_ptr<double[]> left(new double[n_tokens * S]), right(new double[n_tokens * S]);
+    std::vector<char> exact_log(shape.n_sequences, 0);
+    std::atomic<bool> feasible{true};
+    std::optional<PairTable> log_table;
+    std::mutex log_table_lock;
+    std::vector<Lattice> lattices(std::max(threads, 1));
+
+    const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 64);
+    parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int worker) {
+        Lattice& lattice = lattices[worker];
+        for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
+            const int64_t at = shape.offsets[i];
+            const double* scores = node + at * Y;
+            const int32_t* kind = shape.pair_kind + at;
+            const double weight = shape.weight ? shape.weight[i] : 1.0;
+            lattice.start(shape.offsets[i + 1] - at, scaled);
+            if (lattice.length == 0) { log_z[i] = 0; continue; }
+            if (fits_scaled(scores, lattice.length, scaled)
+                && sequence_marginals<Scaled>(scores, kind, scaled, lattice, weight, log_z + i, node_out + at * Y,
+                                              left.get() + at * S, right.get() + at * S))
+                continue;
+            {
+                const std::lock_guard<std::mutex> hold(log_table_lock);
+                if (!log_table) log_table = PairTable::lift<Log>(shape, pair, true);
+            }
+            exact_log[i] = 1;
+            if (!sequence_marginals<Log>(scores, kind, *log_table, lattice, weight, log_z + i, node_out + at * Y,
+                                         left.get() + at * S, right.get() + at * S))
+                feasible = false;
+        }
+    });
+    if (!feasible) return false;
+
+    // Steps of sequences done in logs are summed one by one; all others as products of α and right, which are
+    // multiplied by the (shared) pair score once at the end.
+    std::vector<double> piece_sums(shape.n_pieces * Y * S, 0.0);
+    const bool any_log = log_table.has_value();
+    std::vector<char> log_step;
+    if (any_log) {
+        log_step.assign(n_tokens, 0);
+        for (int64_t i = 0; i < shape.n_sequences; ++i)
+            if (exact_log[i]) std::fill(log_step.begin() + shape.offsets[i], log_step.begin() + shape.offsets[i + 1], 1);
+    }
+    std::vector<double> token_log_z;
+    if (any_log) {
+        token_log_z.resize(n_tokens);
+        for (int64_t i = 0; i < shape.n_sequences; ++i)
+            std::fill(token_log_z.begin() + shape.offsets[i], token_log_z.begin() + shape.offsets[i + 1], log_z[i]);
+    }
+    parallel_for(shape.n_pieces, threads, [&](int64_t p, int) {
+        double* sum = piece_sums.data() + p * Y * S;
+        const int32_t* steps = shape.steps + shape.piece_start[p];
+        const int64_t n = shape.piece_start[p + 1] - shape.piece_start[p];
+        const double* lifted = scaled.into(shape.piece_kind[p]);
+        auto in_products = [&](const int32_t* which, int64_t count) {
+            add_outer(which, count, left.get(), right.get(), Y, S, sum);
+            for (int64_t i = 0; i < Y * S; ++i) sum[i] *= lifted[i];
+        };
+        if (!any_log) { in_products(steps, n); return; }
+        std::vector<int32_t> plain;
+        for (int64_t s = 0; s < n; ++s)
+            if (!log_step[steps[s]]) plain.push_back(steps[s]);
+        in_products(plain.data(), static_cast<int64_t>(plain.size()));
+        const double* scores = log_table->into(shape.piece_kind[p]);
+        for (int64_t s = 0; s < n; ++s) {
+            const int64_t t = steps[s];
+            if (!log_step[t]) continue;
+            for (int64_t i = 0; i < Y; ++i)
+                for (int64_t j = 0; j < Y; ++j)
+                    sum[i * S + j] += std::exp(left[(t - 1) * S + i] + scores[i * S + j] + right[t * S + j] - token_log_z[t]);
+        }
+    });
+    std::fill(pair_out, pair_out + shape.n_kinds * Y * Y, 0.0);
+    for (int64_t p = 0; p < shape.n_pieces; ++p) {
+        double* out = pair_out + shape.piece_kind[p] * Y * Y;
+        for (int64_t i = 0; i < Y; ++i)
+            for (int64_t j = 0; j < Y; ++j) out[i * Y + j] += piece_sums[(p * Y + i) * S + j];
+    }
+    return true;
+}
+
+// Viterbi. Instead of storing back-pointers, the way back looks for the predecessor again: Y a token.
+inline bool chain_argmax(const ChainShape& shape, const double* node, const double* pair, double* best,
+                         int32_t* labels, int threads) {
+    const int64_t Y = shape.n_labels;
+    const PairTable table = PairTable::lift<Max>(shape, pair, false);
+    const int64_t S = table.stride;
+    std::vector<Lattice> lattices(std::max(threads, 1));
+    std::atomic<bool> feasible{true};
+    const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 64);
+    parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int worker) {
+        Lattice& lattice = lattices[worker];
+        for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
+            const int64_t at = shape.offsets[i];
+            lattice.start(shape.offsets[i + 1] - at, table);
+            if (lattice.length == 0) { best[i] = 0; continue; }
+            forward<Max>(node + at * Y, shape.pair_kind + at, table, lattice);
+            best[i] = lattice.log_z;
+            if (!(best[i] > minus_infinity)) { feasible = false; continue; }
+            const double* alpha = lattice.alpha.data() + (lattice.length - 1) * S;
+            int32_t y = static_cast<int32_t>(std::max_element(alpha, alpha + Y) - alpha);
+            labels[at + lattice.length - 1] = y;
+            for (int64_t t = lattice.length - 1; t > 0; --t) {
+                alpha -= S;
+                const double* into = table.into(shape.pair_kind[at + t]) + y;
+                int32_t from = 0;
+                for (int32_t x = 1; x < Y; ++x)
+                    if (alpha[x] + into[x * S] > alpha[from] + into[from * S]) from = x;
+                labels[at + t - 1] = y = from;
+            }
+        }
+    });
+    return feasible;
+}
+
+// The k best outputs (list Viterbi): every label keeps its k best ways of getting there.
+inline void chain_kbest(const ChainShape& shape, const double* node, const double* pair, int32_t k, double* scores,
+                        int32_t* labels, int threads) {
+    const int64_t Y = shape.n_labels, n_tokens = shape.offsets[shape.n_sequences];
+    struct Way {
+        double score;
+        int32_t label, rank;  // of the predecessor
+    };
+    const auto better = [](const Way& a, const Way& b) {
+        if (a.score != b.score) return a.score > b.score;
+        return a.label != b.label ? a.label < b.label : a.rank < b.rank;
+    };
+    const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 64);
+    parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
+        std::vector<Way> ways, candidates;
+        for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
+            const int64_t at = shape.offsets[i], length = shape.offsets[i + 1] - at;
+            if (length == 0) {
+                for (int32_t r = 0; r < k; ++r) scores[r * shape.n_sequences + i] = r ? minus_infinity : 0.0;
+                continue;
+            }
+            ways.assign(length * Y * k, Way{minus_infinity, 0, 0});  // [T][Y][k]
+            for (int64_t y = 0; y < Y; ++y) ways[y * k].score = node[at * Y + y];
+            for (int64_t t = 1; t < length; ++t) {
+                const double* into = pair + shape.pair_kind[at + t] * Y * Y;
+                for (int64_t y = 0; y < Y; ++y) {
+                    candidates.clear();
+                    for (int32_t x = 0; x < Y; ++x)
+                        for (int32_t r = 0; r < k; ++r) {
+                            const double s = ways[((t - 1) * Y + x) * k + r].score + into[x * Y + y];
+                            if (s > minus_infinity) candidates.push_back({s, x, r});
+                        }
+                    const size_t kept = std::min<size_t>(k, candidates.size());
+                    std::partial_sort(candidates.begin(), candidates.begin() + kept, candidates.end(), better);
+                    for (size_t r = 0; r < kept; ++r) {
+                        ways[(t * Y + y) * k + r] = candidates[r];
+                        ways[(t * Y + y) * k + r].score += node[(at + t) * Y + y];
+                    }
+                }
+            }
+            candidates.clear();
+            for (int32_t y = 0; y < Y; ++y)
+                for (int32_t r = 0; r < k; ++r) {
+                    const double s = ways[((length - 1) * Y + y) * k + r].score;
+                    if (s > minus_infinity) candidates.push_back({s, y, r});
+                }
+            const size_t kept = std::min<size_t>(k, candidates.size());
+            std::partial_sort(candidates.begin(), candidates.begin() + kept, candidates.end(), better);
+            for (int32_t r = 0; r < k; ++r) {
+                if (static_cast<size_t>(r) >= kept) {
+                    scores[r * shape.n_sequences + i] = minus_infinity;
+                    std::fill_n(labels + r * n_tokens + at, length, -1);
+                    continue;
+                }
+                scores[r * shape.n_sequences + i] = candidates[r].score;
+                int32_t y = candidates[r].label, rank = candidates[r].rank;
+                for (int64_t t = length - 1; t >= 0; --t) {
+                    labels[r * n_tokens + at + t] = y;
+                    const Way way = ways[(t * Y + y) * k + rank];
+                    y = way.label;
+                    rank = way.rank;
+                }
+            }
+        }
+    });
+}
+
+// SplitMix64 (Steele, Lea, Flood 2014): a stream per (seed, sequence), so draws do not depend on threads.
+struct SplitMix {
+    uint64_t state;
+    double uniform() {
+        uint64_t z = (state += 0x9E3779B97F4A7C15ull);
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+        return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+    }
+};
+
+// Forward filtering, backward sampling: y_T ~ α_T, then y_{t−1} ~ α_{t−1}(·) pair_t(·, y_t).
+inline bool chain_sample(const ChainShape& shape, const double* node, const double* pair, uint64_t seed,
+                         int32_t n_draws, int32_t* labels, int threads) {
+    const int64_t Y = shape.n_labels, n_tokens = shape.offsets[shape.n_sequences];
+    const PairTable table = PairTable::lift<Log>(shape, pair, false);
+    const int64_t S = table.stride;
+    std::vector<Lattice> lattices(std::max(threads, 1));
+    std::atomic<bool> feasible{true};
+    parallel_for(shape.n_sequences, threads, [&](int64_t i, int worker) {
+        Lattice& lattice = lattices[worker];
+        const int64_t at = shape.offsets[i];
+        lattice.start(shape.offsets[i + 1] - at, table);
+        if (lattice.length == 0) return;
+        forward<Log>(node + at * Y, shape.pair_kind + at, table, lattice);
+        if (!(lattice.log_z > minus_infinity)) { feasible = false; return; }
+        SplitMix random{seed ^ (static_cast<uint64_t>(i) * 0xD1342543DE82EF95ull)};
+        std::vector<double> weight(Y);
+        auto draw = [&](auto&& log_weight) {
+            double high = minus_infinity, total = 0;
+            for (int64_t y = 0; y < Y; ++y) high = std::max(high, log_weight(y));
+            for (int64_t y = 0; y < Y; ++y) total += weight[y] = std::exp(log_weight(y) - high);
+            double left = random.uniform() * total;
+            int32_t last = 0;
+            for (int32_t y = 0; y < Y; ++y) {
+                if (weight[y] == 0) continue;
+                last = y;
+                if ((left -= weight[y]) < 0) break;
+            }
+            return last;
+        };
+        for (int32_t d = 0; d < n_draws; ++d) {
+            int32_t* out = labels + d * n_tokens + at;
+            const double* alpha = lattice.alpha.data() + (lattice.length - 1) * S;
+            int32_t y = out[lattice.length - 1] = draw([&](int64_t x) { return alpha[x]; });
+            for (int64_t t = lattice.length - 1; t > 0; --t) {
+                alpha -= S;
+                const double* into = table.into(shape.pair_kind[at + t]);
+                y = out[t - 1] = draw([&](int64_t x) { return alpha[x] + into[x * S + y]; });
+            }
+        }
+    });
+    return feasible;
+}

@@ -1,0 +1,184 @@
+// Φ: the sparse linear map from weights to part scores, and its restriction to a set of features.
+//
+// A row is what can be scored as one (a token; a kind of label pair), with `width` scores (a label; a pair
+// of labels). Attributes fire on rows, with a value. A feature is an attribute together with one of the
+// width columns; features are numbered attribute by attribute:
+//
+//     score[row][c] = Σ_{a fires on row} value · w[feature(a, c)]
+//
+// Either every column makes a feature with every attribute (feature = a · width + c), or each attribute lists
+// its columns (seen pairs, working sets, pruned models).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "threads.hpp"
+
+namespace parsimon {
+
+// Compressed sparse rows. An empty `value` means ones.
+struct Csr {
+    std::vector<int64_t> start;  // [n + 1]
+    std::vector<int32_t> index;
+    std::vector<double> value;
+
+    int64_t size() const { return static_cast<int64_t>(start.size()) - 1; }
+    int64_t entries() const { return start.back(); }
+};
+
+inline Csr transpose(const Csr& rows, int64_t n_columns) {
+    Csr columns;
+    columns.start.assign(n_columns + 1, 0);
+    for (const int32_t a : rows.index) ++columns.start[a + 1];
+    std::partial_sum(columns.start.begin(), columns.start.end(), columns.start.begin());
+    columns.index.resize(rows.index.size());
+    columns.value.resize(rows.value.size());
+    std::vector<int64_t> next(columns.start.begin(), columns.start.end() - 1);
+    for (int64_t r = 0; r < rows.size(); ++r)
+        for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i) {
+            const int64_t to = next[rows.index[i]]++;
+            columns.index[to] = static_cast<int32_t>(r);
+            if (!rows.value.empty()) columns.value[to] = rows.value[i];
+        }
+    return columns;
+}
+
+// Rows that are equal, entry by entry, are one: returns the distinct rows and which one each row is.
+// Label pairs are scored once per distinct row, not once per token.
+inline std::pair<Csr, std::vector<int32_t>> distinct_rows(const Csr& rows) {
+    std::vector<int32_t> which(rows.size());
+    std::vector<int64_t> first;  // a row that shows each distinct one
+    std::vector<int32_t> slots(16, -1);
+    auto hash = [&](int64_t r) {
+        uint64_t h = 0x243F6A8885A308D3ull;
+        for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i) {
+            h = (h ^ static_cast<uint32_t>(rows.index[i])) * 0x9E3779B97F4A7C15ull;
+            h ^= h >> 31;
+        }
+        return h;
+    };
+    auto same = [&](int64_t r, int64_t s) {
+        const int64_t n = rows.start[r + 1] - rows.start[r];
+        if (n != rows.start[s + 1] - rows.start[s]) return false;
+        const auto* index = rows.index.data();
+        if (!std::equal(index + rows.start[r], index + rows.start[r + 1], index + rows.start[s])) return false;
+        const auto* value = rows.value.data();
+        return rows.value.empty()
+            || std::equal(value + rows.start[r], value + rows.start[r + 1], value + rows.start[s]);
+    };
+    auto place = [&](int64_t r) -> int32_t& {
+        const uint64_t mask = slots.size() - 1;
+        uint64_t i = hash(r);
+        while (slots[i & mask] >= 0 && !same(r, first[slots[i & mask]])) ++i;
+        return slots[i & mask];
+    };
+    Csr distinct;
+    distinct.start.push_back(0);
+    for (int64_t r = 0; r < rows.size(); ++r) {
+        int32_t& slot = place(r);
+        if (slot >= 0) { which[r] = slot; continue; }
+        slot = which[r] = static_cast<int32_t>(first.size());
+        first.push_back(r);
+        distinct.index.insert(distinct.index.end(), rows.index.begin() + rows.start[r],
+                              rows.index.begin() + rows.start[r + 1]);
+        if (!rows.value.empty())
+            distinct.value.insert(distinct.value.end(), rows.value.begin() + rows.start[r],
+                                  rows.value.begin() + rows.start[r + 1]);
+        distinct.start.push_back(static_cast<int64_t>(distinct.index.size()));
+        if (first.size() * 2 > slots.size()) {
+            slots.assign(slots.size() * 2, -1);
+            for (size_t d = 0; d < first.size(); ++d) place(first[d]) = static_cast<int32_t>(d);
+        }
+    }
+    return {std::move(distinct), std::move(which)};
+}
+
+// The features of each attribute.
+struct FeatureRows {
+    int64_t width = 0;
+    int64_t n_attributes = 0;
+    bool all = true;               // every column with every attribute
+    std::vector<int64_t> start;    // [n_attributes + 1] unless all
+    std::vector<int32_t> column;   // ascending within an attribute
+
+    int64_t size() const { return all ? n_attributes * width : start.back(); }
+};
+
+class LinearMap {
+  public:
+    LinearMap(Csr rows, std::shared_ptr<const FeatureRows> features)
+        : rows_(std::make_shared<Csr>(std::move(rows))), features_(std::move(features)) {}
+
+    const Csr& rows() const { return *rows_; }
+    const FeatureRows& features() const { return *features_; }
+    std::shared_ptr<const FeatureRows> shared_features() const { return features_; }
+
+    // The rows on which each attribute fires; made when first needed (never for prediction).
+    const Csr& attributes() const {
+        if (!attributes_) attributes_ = std::make_shared<Csr>(transpose(*rows_, features_->n_attributes));
+        return *attributes_;
+    }
+
+    // The map of the given features only (ascending). Feature i of the result is features[i] of this map.
+    LinearMap restrict(const int64_t* chosen, int64_t n) const {
+        auto kept = std::make_shared<FeatureRows>();
+        kept->width = features_->width;
+        kept->all = false;
+        kept->start.push_back(0);
+        kept->column.resize(n);
+        std::vector<int32_t> new_number(features_->n_attributes, -1);
+        int64_t attribute = -1;
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t k = chosen[i];
+            if (k < 0 || k >= features_->size() || (i && k <= chosen[i - 1]))
+                throw std::invalid_argument("features must be ascending and within the map");
+            int64_t a = attribute;
+            if (features_->all) a = k / features_->width;
+            else
+                while (a < 0 || features_->start[a + 1] <= k) ++a;
+            if (a != attribute) {
+                if (attribute >= 0) kept->start.push_back(i);
+                attribute = a;
+                new_number[a] = static_cast<int32_t>(kept->n_attributes++);
+            }
+            kept->column[i] = features_->all ? static_cast<int32_t>(k % features_->width) : features_->column[k];
+        }
+        if (n) kept->start.push_back(n);
+        return LinearMap(filter(new_number), std::move(kept));
+    }
+
+    // The rows seen through a new numbering of attributes; −1 drops one.
+    Csr filter(const std::vector<int32_t>& new_number) const {
+        Csr out;
+        out.start.resize(rows_->start.size());
+        out.start[0] = 0;
+        int64_t n = 0;
+        for (const int32_t a : rows_->index) n += new_number[a] >= 0;
+        out.index.reserve(n);
+        const bool valued = !rows_->value.empty();
+        if (valued) out.value.reserve(n);
+        for (int64_t r = 0; r < rows_->size(); ++r) {
+            for (int64_t i = rows_->start[r]; i < rows_->start[r + 1]; ++i) {
+                const int32_t a = new_number[rows_->index[i]];
+                if (a < 0) continue;
+                out.index.push_back(a);
+                if (valued) out.value.push_back(rows_->value[i]);
+            }
+            out.start[r + 1] = static_cast<int64_t>(out.index.size());
+        }
+        return out;
+    }
+
+  private:
+    std::shared_ptr<const Csr> rows_;
+    std::shared_ptr<const FeatureRows> features_;
+    mutable std::shared_ptr<const Csr> attributes_;
+};
+
+}  // namespace parsimon

@@ -1,0 +1,379 @@
+"""Column files: reading them into interned ids, and the containers that hold the result.
+
+A column file has one token a line, its columns separated by blanks or tabs, and an empty line after every
+sequence. Reading is compiled and streams: what stays in memory is one 32-bit id per token and column, and every
+distinct string once.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, overload
+
+import numpy as np
+
+from parsimon._core import ColumnReader, StringTable
+from parsimon.arrays import IntArray
+from parsimon.errors import ParsimonError
+
+BLOCK = 1 << 22  # bytes read at a time
+
+Source = str | Path | IO[bytes]
+
+
+class Columns(Sequence["Columns"]):
+    """The input columns of a set of sequences, as ids into a table of strings.
+
+    It is a sequence of sequences: ``len`` counts sequences and indexing picks some, so scikit-learn can split it.
+
+    >>> from parsimon.features import Columns
+    >>> X = Columns.from_sequences([[("The", "DT"), ("dog", "NN")], [("Run", "VB")]])
+    >>> len(X), X.n_columns, X.sequence(0)
+    (2, 2, [('The', 'DT'), ('dog', 'NN')])
+    """
+
+    def __init__(self, ids: IntArray, lengths: IntArray, strings: StringTable) -> None:
+        self.ids = ids  # (n_columns, n_tokens) int32
+        self.lengths = lengths  # (n_sequences,) int32
+        self.strings = strings
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns there are."""
+        return int(self.ids.shape[0])
+
+    @property
+    def n_tokens(self) -> int:
+        """How many tokens there are in all sequences."""
+        return int(self.ids.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @overload
+    def __getitem__(self, which: int) -> Columns: ...
+    @overload
+    def __getitem__(self, which: slice) -> Columns: ...
+    def __getitem__(self, which: Any) -> Columns:
+        chosen, tokens = choose(self.lengths, which)
+        return Columns(np.ascontiguousarray(self.ids[:, tokens]), self.lengths[chosen], self.strings)
+
+    def sequence(self, i: int) -> list[tuple[str, ...]]:
+        """The tokens of one sequence, each a tuple of its columns."""
+        one = self[i]
+        return list(
+            zip(*(self.strings.get_all(np.ascontiguousarray(column)) for column in one.ids), strict=True)
+        )
+
+    @classmethod
+    def from_sequences(cls, sequences: Iterable[Sequence[Any]]) -> Columns:
+        """Columns from lists of tokens; a token is a string (one column) or a tuple or list of strings."""
+        strings = StringTable()
+        rows: list[list[str]] = []
+        lengths: list[int] = []
+        for i, sequence in enumerate(sequences):
+            if isinstance(sequence, str):
+                raise ParsimonError(f"sequence {i} is one string; it should be a list of tokens.")
+            for t, token in enumerate(sequence):
+                row = [token] if isinstance(token, str) else list(token)
+                if not all(isinstance(value, str) for value in row):
+                    raise ParsimonError(
+                        f"sequence {i}, token {t}: columns must be strings, but {token!r} is not."
+                    )
+                if rows and len(row) != len(rows[0]):
+                    raise ParsimonError(
+                        f"sequence {i}, token {t} has {len(row)} columns but the first token has {len(rows[0])}; "
+                        "every token needs the same columns."
+                    )
+                rows.append(row)
+            lengths.append(len(sequence))
+        columns = [strings.add_all([row[c] for row in rows]) for c in range(len(rows[0]) if rows else 0)]
+        ids = np.stack(columns) if columns else np.zeros((0, 0), np.int32)
+        return cls(np.ascontiguousarray(ids, np.int32), np.array(lengths, np.int32), strings)
+
+    @classmethod
+    def from_frame(cls, frame: Any, sequence: str) -> Columns:
+        """Columns of a data frame with one token a row; `sequence` names the column that tells sequences apart."""
+        if sequence not in frame.columns:
+            raise ParsimonError(
+                f"the data frame has no column {sequence!r}; its columns are {', '.join(map(str, frame.columns))}."
+            )
+        keys = frame[sequence].to_numpy()
+        changes = np.flatnonzero(keys[1:] != keys[:-1]) + 1
+        lengths = np.diff(np.concatenate([[0], changes, [len(keys)]])).astype(np.int32)
+        strings = StringTable()
+        columns = [strings.add_all([str(v) for v in frame[c]]) for c in frame.columns if c != sequence]
+        return cls(np.ascontiguousarray(np.stack(columns), np.int32), lengths, strings)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Columns]) -> Columns:
+        """One set of sequences from several that share a table of strings."""
+        strings = parts[0].strings
+        if any(part.strings is not strings for part in parts):
+            return cls.from_sequences([part.sequence(i) for part in parts for i in range(len(part))])
+        ids = np.concatenate([part.ids for part in parts], axis=1)
+        return cls(np.ascontiguousarray(ids), np.concatenate([part.lengths for part in parts]), strings)
+
+
+class Labels(Sequence[list[str | None]]):
+    """Label sequences as ids. ``None`` (id −1) marks a token whose label is not known."""
+
+    def __init__(self, ids: IntArray, lengths: IntArray, names: Sequence[str]) -> None:
+        self.ids = ids  # (n_tokens,) int32
+        self.lengths = lengths
+        self.names = tuple(names)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @overload
+    def __getitem__(self, which: int) -> list[str | None]: ...
+    @overload
+    def __getitem__(self, which: slice) -> Labels: ...
+    def __getitem__(self, which: Any) -> Any:
+        chosen, tokens = choose(self.lengths, which)
+        ids = self.ids[tokens]
+        if isinstance(which, int | np.integer):
+            return [self.names[y] if y >= 0 else None for y in ids]
+        return Labels(ids, self.lengths[chosen], self.names)
+
+    def __iter__(self) -> Iterator[list[str | None]]:
+        at = 0
+        for length in self.lengths.tolist():
+            yield [self.names[y] if y >= 0 else None for y in self.ids[at : at + length].tolist()]
+            at += length
+
+    @classmethod
+    def from_sequences(
+        cls, sequences: Iterable[Sequence[str | None]], names: Sequence[str] | None = None
+    ) -> Labels:
+        """Label sequences given as strings, numbered by `names`, or in order of first appearance."""
+        if isinstance(sequences, Labels):
+            if names is None or tuple(names) == sequences.names:
+                return sequences
+            return sequences.renumbered(names)
+        number: dict[str, int] = {name: i for i, name in enumerate(names or ())}
+        fixed = names is not None
+        ids: list[int] = []
+        lengths: list[int] = []
+        for i, sequence in enumerate(sequences):
+            if isinstance(sequence, str):
+                raise ParsimonError(
+                    f"the labels of sequence {i} are one string; they should be a list, one a token."
+                )
+            for t, label in enumerate(sequence):
+                if label is None:
+                    ids.append(-1)
+                    continue
+                name = str(label)
+                if name not in number:
+                    if fixed:
+                        raise ParsimonError(
+                            f"sequence {i}, token {t}: the label {name!r} was not seen in training; "
+                            f"known labels are {', '.join(number)}."
+                        )
+                    number[name] = len(number)
+                ids.append(number[name])
+            lengths.append(len(sequence))
+        return cls(np.array(ids, np.int32), np.array(lengths, np.int32), list(number))
+
+    def renumbered(self, names: Sequence[str]) -> Labels:
+        """The same labels numbered by another list of names; a label that is not in it is an error."""
+        number = {name: i for i, name in enumerate(names)}
+        unknown = [self.names[y] for y in np.unique(self.ids) if y >= 0 and self.names[y] not in number]
+        if unknown:
+            raise ParsimonError(
+                f"the label {unknown[0]!r} was not seen in training; known labels are {', '.join(names)}."
+            )
+        new = np.array([number.get(name, -1) for name in self.names] + [-1], np.int32)
+        return Labels(new[self.ids], self.lengths, names)
+
+
+def choose(lengths: IntArray, which: Any) -> tuple[IntArray, IntArray]:
+    """The sequences picked by an integer, a slice, a mask or a list of numbers, and their tokens."""
+    chosen = np.atleast_1d(np.arange(len(lengths))[which])
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    tokens = (
+        np.concatenate([np.arange(starts[i], starts[i + 1]) for i in chosen])
+        if len(chosen)
+        else np.zeros(0, np.int64)
+    )
+    return chosen, tokens.astype(np.int64)
+
+
+def offsets_of(lengths: IntArray) -> IntArray:
+    """Where each sequence starts, and where the last one ends."""
+    out = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=out[1:])
+    return out
+
+
+class ColumnFile:
+    """A column file read in blocks of whole sequences.
+
+    Iterating gives ``(columns, block, lines)``: the interned columns of some sequences, the bytes (UTF-8) they
+    were read from and where each token's line lies in them, which is what writing the lines out again needs.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        encoding: str = "utf-8",
+        separator: str | None = None,
+        comment: str | None = None,
+        strings: StringTable | None = None,
+    ) -> None:
+        try:
+            self.encoding = codecs.lookup(encoding).name
+        except LookupError:
+            raise ParsimonError(f"there is no encoding called {encoding!r}; try utf-8 or latin-1.") from None
+        if separator is not None and (len(separator) != 1 or separator in "\n\r"):
+            raise ParsimonError(f"the separator must be one character such as a tab, not {separator!r}.")
+        self.source = source
+        self.name = name_of(source)
+        self.separator = separator
+        self.comment = comment
+        self.strings = strings if strings is not None else StringTable()
+
+    def read(self) -> Columns:
+        """The whole file as one set of columns."""
+        reader = self._reader(keep_lines=False)
+        for block in self._blocks():
+            self._check(reader.feed(block))
+        self._check(reader.finish())
+        return Columns(reader.columns(), reader.lengths(), self.strings)
+
+    def __iter__(self) -> Iterator[tuple[Columns, bytes, tuple[IntArray, IntArray]]]:
+        reader = self._reader(keep_lines=True)
+        for block in whole_sequences(self._blocks()):
+            self._check(reader.feed(block))
+            self._check(reader.finish())
+            yield Columns(reader.columns(), reader.lengths(), self.strings), block, reader.lines()
+            reader.clear()
+
+    def _reader(self, keep_lines: bool) -> ColumnReader:
+        separator = self.separator if self.separator is not None else "\0"
+        return ColumnReader(self.strings, separator, self.comment or "", keep_lines)
+
+    def _check(self, problem: tuple[int, str] | None) -> None:
+        if problem is not None:
+            line, what = problem
+            raise ParsimonError(f"{self.name}, line {line}: {what}.")
+
+    def _blocks(self) -> Iterator[bytes]:
+        try:
+            with open_binary(self.source) as stream:
+                if self.encoding == "utf-8":
+                    while block := stream.read(BLOCK):
+                        yield block
+                else:
+                    yield from self._recoded(stream)
+        except OSError as error:
+            raise ParsimonError(f"{self.name} cannot be read: {error.strerror or error}.") from error
+
+    def _recoded(self, stream: IO[bytes]) -> Iterator[bytes]:
+        decoder = codecs.getincrementaldecoder(self.encoding)()
+        lines = 1
+        while True:
+            block = stream.read(BLOCK)
+            try:
+                text = decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                lines += block[: error.start].count(b"\n")
+                raise ParsimonError(
+                    f"{self.name}, line {lines}: the text is not valid {self.encoding}; name the file's encoding."
+                ) from None
+            lines += text.count("\n")
+            if text:
+                yield text.encode("utf-8")
+            if not block:
+                return
+
+
+def whole_sequences(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Blocks cut after an empty line, so that each holds whole sequences."""
+    rest = b""
+    for block in blocks:
+        rest += block
+        cut = max(rest.rfind(b"\n\n"), rest.rfind(b"\n\r\n"))
+        if cut >= 0:
+            yield rest[: cut + 1]
+            rest = rest[cut + 1 :]
+    if rest:
+        if not rest.endswith(b"\n"):
+            rest += b"\n"
+        yield rest
+
+
+def name_of(source: Source) -> str:
+    """What to call a source in messages."""
+    if isinstance(source, str | Path):
+        return "standard input" if str(source) == "-" else str(source)
+    return str(getattr(source, "name", "the input"))
+
+
+def open_binary(source: Source) -> IO[bytes]:
+    """Opens a path (``-`` is standard input) or passes a binary stream through."""
+    if isinstance(source, str | Path):
+        if str(source) == "-":
+            return open(sys.stdin.fileno(), "rb", closefd=False)
+        return open(source, "rb")
+    if isinstance(source, io.TextIOBase):
+        raise ParsimonError(f"{name_of(source)} must be opened in binary mode ('rb').")
+    return source
+
+
+def read_columns(
+    source: Source,
+    *,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    comment: str | None = None,
+    strings: StringTable | None = None,
+) -> Columns:
+    """Reads a column file (a path, ``-`` for standard input, or a binary stream).
+
+    `separator` is one character, or ``None`` for any run of blanks and tabs; lines that start with `comment`
+    are passed over.
+    """
+    file = ColumnFile(source, encoding=encoding, separator=separator, comment=comment, strings=strings)
+    columns = file.read()
+    if not len(columns):
+        raise ParsimonError(f"{file.name} has no tokens; it should have one token a line.")
+    return columns
+
+
+def split_labels(
+    columns: Columns, name: str = "the input", unknown: Sequence[str] = ()
+) -> tuple[Columns, Labels]:
+    """Takes the last column off as labels, numbered in order of first appearance; `unknown` marks no label."""
+    if columns.n_columns < 2:
+        raise ParsimonError(
+            f"{name} has {columns.n_columns} column; labelled data needs at least two, the last being the label."
+        )
+    ids = columns.ids[-1]
+    seen, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    texts = columns.strings.get_all(np.ascontiguousarray(seen))
+    order = [i for i in np.argsort(first, kind="stable") if texts[i] not in unknown]
+    number = np.full(len(seen), -1, np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+    labels = Labels(number[inverse].astype(np.int32), columns.lengths, [texts[i] for i in order])
+    return Columns(np.ascontiguousarray(columns.ids[:-1]), columns.lengths, columns.strings), labels
+
+
+def read_labelled(
+    source: Source,
+    *,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    comment: str | None = None,
+    unknown: Sequence[str] = (),
+) -> tuple[Columns, Labels]:
+    """Reads a column file whose last column is the label; labels listed in `unknown` count as not given."""
+    columns = read_columns(source, encoding=encoding, separator=separator, comment=comment)
+    return split_labels(columns, name_of(source), unknown)

@@ -1,0 +1,98 @@
+"""Building templates in Python: n-grams in a window, conjunctions, the bias and the label bigram.
+
+Each template gets a readable id, so that attributes explain themselves wherever they are shown:
+`U:word[-1]=the` is the previous word, `U:pos[-1..1]=DT/NN/VBZ` a trigram of column 1, and
+`U:word[0]&pos[-1]=dog/DT` a conjunction. The id names the column and the transform; sets add up with `+`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from parsimon.errors import ParsimonError
+from parsimon.features.templates import KIND_LETTERS, Kind, Template, TemplateSet, Test
+from parsimon.features.transforms import Transform
+
+__all__ = ["bias", "conjunction", "label_bigram", "ngrams"]
+
+
+def ngrams(
+    column: int = 0,
+    n: int | Iterable[int] = (1, 2, 3),
+    window: int = 2,
+    transform: str | Transform = "",
+    kind: Kind = "node",
+    name: str | None = None,
+) -> TemplateSet:
+    """Every contiguous n-gram of a column that lies wholly inside the window from -window to +window.
+
+    `n` is one size or several; sizes that do not fit in the window make no template. `name` is what the ids
+    call the values: by default `word` for column 0 and `col1`, `col2`, ... for the others, followed by the
+    transform if there is one, as in `word.suffix:3[0]`.
+
+    >>> print(ngrams(column=1, n=(1, 2), window=1, name="pos").dumps(), end="")
+    U:pos[-1]=%x[-1,1]
+    U:pos[0]=%x[0,1]
+    U:pos[1]=%x[1,1]
+    U:pos[-1..0]=%x[-1,1]/%x[0,1]
+    U:pos[0..1]=%x[0,1]/%x[1,1]
+    """
+    sizes = [n] if isinstance(n, int) else list(n)
+    if not sizes or min(sizes) < 1:
+        raise ParsimonError(
+            f"n = {n!r} must name at least one size, and sizes are 1 or more, as in n=(1, 2, 3)"
+        )
+    if window < 0 or min(sizes) > 2 * window + 1:
+        raise ParsimonError(
+            f"window = {window} leaves no room for n-grams of size {min(sizes)}, make it larger"
+        )
+    if not isinstance(transform, Transform):
+        transform = Transform.parse(transform)
+    name = _default_name(column, transform) if name is None else name
+    templates = []
+    for size in sizes:
+        for first in range(-window, window - size + 2):
+            last = first + size - 1
+            place = f"[{first}]" if size == 1 else f"[{first}..{last}]"
+            tests = [Test(offset, column, transform) for offset in range(first, last + 1)]
+            templates.append(_template(kind, name + place, tests))
+    return TemplateSet(tuple(templates))
+
+
+def conjunction(*parts: tuple[str, Test], kind: Kind = "node") -> TemplateSet:
+    """One template that joins tests of any columns, each given with the name that the id calls it.
+
+    >>> conjunction(("word", Test(0, 0)), ("pos", Test(-1, 1))).dumps()
+    'U:word[0]&pos[-1]=%x[0,0]/%x[-1,1]\\n'
+    """
+    if not parts:
+        raise ParsimonError("a conjunction needs at least one test; for a template without tests use bias()")
+    names = [f"{name}[{'@' if test.absolute else ''}{test.offset}]" for name, test in parts]
+    return TemplateSet((_template(kind, "&".join(names), [test for _, test in parts]),))
+
+
+def bias() -> TemplateSet:
+    """One attribute that every token has, so that each label has a weight of its own: `U:bias`."""
+    return TemplateSet((Template("node", ("U:bias",)),))
+
+
+def label_bigram() -> TemplateSet:
+    """The pairs of neighbouring labels, whatever the tokens are: `B`."""
+    return TemplateSet((Template("edge", ("B",)),))
+
+
+def _template(kind: Kind, identifier: str, tests: list[Test]) -> Template:
+    """`U:identifier=value/value/...`."""
+    if kind not in KIND_LETTERS:
+        raise ParsimonError(f"kind = {kind!r} is unknown, it is one of {', '.join(KIND_LETTERS)}")
+    pieces: list[str | Test] = [f"{KIND_LETTERS[kind]}:{identifier}="]
+    for place, test in enumerate(tests):
+        pieces += ["/", test] if place else [test]
+    return Template(kind, tuple(pieces))
+
+
+def _default_name(column: int, transform: Transform) -> str:
+    base = "word" if column == 0 else f"col{column}"
+    # A regular expression may hold characters that cannot stand in the text of a template.
+    return f"{base}.{re.sub('[%#]', '_', transform.spec)}" if transform.spec else base

@@ -1,0 +1,89 @@
+"""What was observed where: the attributes that fire on every token and on every step between two tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from parsimon.arrays import Array, BoolArray, IntArray
+from parsimon.features.columns import offsets_of
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Compressed sparse rows of attribute numbers; ``value`` is ``None`` when every value is 1."""
+
+    start: IntArray  # (n_rows + 1,) int64
+    index: IntArray  # int32
+    value: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def __getitem__(self, rows: slice) -> Rows:
+        first, last, _ = rows.indices(len(self))
+        start = self.start[first : last + 1]
+        part = slice(int(start[0]), int(start[-1]))
+        value = None if self.value is None else self.value[part]
+        return Rows(start - start[0], self.index[part], value)
+
+    @classmethod
+    def from_table(cls, table: IntArray) -> Rows:
+        """From a rows × k table of attribute numbers in which −1 stands for nothing."""
+        known = table >= 0
+        if known.all():
+            start = np.arange(0, table.size + 1, max(table.shape[1], 1), dtype=np.int64)
+            if table.shape[1] == 0:
+                start = np.zeros(len(table) + 1, np.int64)
+            return cls(start, table.reshape(-1))
+        start = np.zeros(len(table) + 1, np.int64)
+        np.cumsum(known.sum(axis=1), out=start[1:])
+        return cls(start, table[known])
+
+    @classmethod
+    def same_everywhere(cls, n: int, attributes: int) -> Rows:
+        """Every row has the attributes 0, 1, …, `attributes` − 1."""
+        start = np.arange(n + 1, dtype=np.int64) * attributes
+        return cls(start, np.tile(np.arange(attributes, dtype=np.int32), n))
+
+    def keep(self, wanted: BoolArray) -> Rows:
+        """Drops attributes that are not wanted and numbers the others anew, in the same order."""
+        number = np.cumsum(wanted, dtype=np.int64).astype(np.int32) - 1
+        entries = wanted[self.index]
+        rows = np.repeat(np.arange(len(self)), np.diff(self.start))[entries]
+        start = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(np.bincount(rows, minlength=len(self)), out=start[1:])
+        value = None if self.value is None else self.value[entries]
+        return Rows(start, number[self.index[entries]], value)
+
+
+@dataclass(frozen=True)
+class Observations:
+    """The attributes of a set of sequences, laid end to end.
+
+    ``node`` has a row per token. ``pair`` has a row per token too: what is observed about the step *into* it;
+    the row of a sequence's first token is not looked at.
+    """
+
+    node: Rows
+    pair: Rows
+    lengths: IntArray
+
+    @property
+    def n_tokens(self) -> int:
+        """How many tokens there are in all sequences."""
+        return len(self.node)
+
+    def batches(self, tokens: int) -> Iterator[tuple[slice, slice, Observations]]:
+        """Parts of about that many tokens: which sequences, which tokens, and their observations."""
+        offsets = offsets_of(self.lengths)
+        first = 0
+        while first < len(self.lengths):
+            last = int(np.searchsorted(offsets, offsets[first] + tokens, side="right")) - 1
+            last = min(max(last, first + 1), len(self.lengths))
+            part = slice(int(offsets[first]), int(offsets[last]))
+            chosen = slice(first, last)
+            yield chosen, part, Observations(self.node[part], self.pair[part], self.lengths[chosen])
+            first = last

@@ -1,0 +1,331 @@
+"""What a template may do to a value before it becomes part of an attribute: lower-case it, take its shape.
+
+A transform is a function from string to string with a name, and perhaps an argument, so that it can be
+written in a template file (`%f[0,0,"suffix:3"]`) and in a model file, and read back. It is applied once to
+each *distinct* value of a column, never once per token.
+
+The little regular expressions of Wapiti's `%t` and `%m` are here too, as the transforms `test`, `match` and
+`match-lower`.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+
+from parsimon.errors import ParsimonError
+
+__all__ = ["IDENTITY", "Transform", "known_transforms", "wapiti_regexp"]
+
+
+@dataclass(frozen=True)
+class Transform:
+    """A named function from string to string; `spec` is its canonical text, and all there is to store.
+
+    >>> Transform.parse("shape")("Confidence"), Transform.parse("suffix:03")("tokens")
+    ('Aa', 'ens')
+    >>> Transform.parse("suffix:03").spec
+    'suffix:3'
+    """
+
+    spec: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spec", _resolve(self.spec)[0])
+
+    @classmethod
+    def parse(cls, spec: str) -> Transform:
+        """The transform that `spec` names: `""` (identity), `"lower"`, `"prefix:3"`, ..."""
+        return cls(spec)
+
+    @property
+    def name(self) -> str:
+        """The part of `spec` before the colon."""
+        return self.spec.partition(":")[0]
+
+    @property
+    def argument(self) -> str:
+        """The part of `spec` after the colon, empty when the transform takes no argument."""
+        return self.spec.partition(":")[2]
+
+    def __call__(self, value: str) -> str:
+        """The transformed value."""
+        return _resolve(self.spec)[1](value)
+
+    def __str__(self) -> str:
+        return self.spec
+
+
+# --- The functions ------------------------------------------------------------------------------------------
+
+
+def identity(value: str) -> str:
+    """The value itself."""
+    return value
+
+
+def lower(value: str) -> str:
+    """The value in lower case, in any script: `Élan` becomes `élan`."""
+    return value.lower()
+
+
+_TO_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+def lower_ascii(value: str) -> str:
+    """A–Z in lower case and nothing else, as Wapiti's `%X`: `Élan Vital` becomes `Élan vital`."""
+    return value.translate(_TO_ASCII_LOWER)
+
+
+def shape(value: str) -> str:
+    """The types of the characters, repetitions removed: `Aa` for `Confidence`, `0,0+,0+` for `2,664,098`.
+
+    A capital letter becomes `A`, any other letter (or mark on a letter) `a`, a digit `0`; every other
+    character stands for itself. A run of one type becomes a single character. Runs of digits and of
+    punctuation leave a `+` behind, runs of letters do not: this is the rule that gives both examples of
+    Martins et al. (2011, section 5), and it keeps `.` and `...` apart.
+    """
+    collapsed = []
+    for kind, run in groupby(value, _character_type):
+        repeated = sum(1 for _ in run) > 1
+        collapsed.append(kind + "+" if repeated and kind not in ("A", "a") else kind)
+    return "".join(collapsed)
+
+
+def _character_type(character: str) -> str:
+    category = unicodedata.category(character)
+    if category in ("Lu", "Lt"):
+        return "A"
+    return {"L": "a", "M": "a", "N": "0"}.get(category[0], character)
+
+
+def charclass(value: str) -> str:
+    """One word for the whole token, its punctuation set aside.
+
+    | class | letters and digits in the token | examples |
+    |---|---|---|
+    | `empty` | the token is the empty string | |
+    | `punct` | none | `.` `--` `$` |
+    | `number` | digits only | `7` `1,000` `3:30` |
+    | `alnum` | digits and letters | `3rd` `B2B` |
+    | `init-cap` | a capital, then lower-case letters only (or nothing) | `The` `A` `Corp.` |
+    | `all-caps` | two or more capitals | `IBM` `U.S.` |
+    | `lower` | lower-case letters | `dog` `don't` |
+    | `mixed` | upper and lower case in another order | `iPhone` `McGill` |
+    | `uncased` | letters of a script without case | `東京` |
+    """
+    types = {_character_type(character) for character in value}
+    letters = "".join(character for character in value if character.isalpha())
+    if "0" in types:
+        return "alnum" if types & {"A", "a"} else "number"
+    if not types & {"A", "a"}:
+        return "punct" if value else "empty"
+    if letters.islower():
+        return "lower"
+    if letters[:1].isupper() and (len(letters) == 1 or letters[1:].islower()):
+        return "init-cap"
+    if letters.isupper():
+        return "all-caps"
+    return "mixed" if letters.lower() != letters.upper() else "uncased"
+
+
+def prefix(value: str, length: int) -> str:
+    """The first N characters, or the whole value when it is shorter."""
+    return value[:length]
+
+
+def suffix(value: str, length: int) -> str:
+    """The last N characters, or the whole value when it is shorter."""
+    return value[-length:]
+
+
+def matches(value: str, pattern: re.Pattern[str]) -> str:
+    """Wapiti's `%t`: `true` if the regular expression matches somewhere in the value, else `false`."""
+    return "true" if pattern.search(value) else "false"
+
+
+def match(value: str, pattern: re.Pattern[str]) -> str:
+    """Wapiti's `%m`: the first part of the value that matches the regular expression, empty if none does."""
+    found = pattern.search(value)
+    return found[0] if found else ""
+
+
+def match_lower(value: str, pattern: re.Pattern[str]) -> str:
+    """Wapiti's `%M`: like `match`, the result with A–Z in lower case."""
+    return lower_ascii(match(value, pattern))
+
+
+# --- Wapiti's regular expressions ---------------------------------------------------------------------------
+
+# The classes are those of C's <ctype.h> in the C locale; the capital letter is the complement.
+_CLASSES = {
+    "a": string.ascii_letters,
+    "d": string.digits,
+    "l": string.ascii_lowercase,
+    "p": string.punctuation,
+    "s": string.whitespace,
+    "u": string.ascii_uppercase,
+    "w": string.ascii_letters + string.digits,
+}
+# One character to match, plain or escaped, and how often. Wapiti tries zero repetitions first for `*`, and
+# one occurrence first for `?`, so the star is lazy and the question mark greedy.
+_ATOM = re.compile(r"(\\.|[^*?\\])([*?]?)", re.DOTALL)
+_REPEAT = {"": "", "*": "*?", "?": "?"}
+
+
+def wapiti_regexp(text: str) -> re.Pattern[str]:
+    r"""Translate a regular expression of Wapiti's dialect into one of Python's.
+
+    `.` is any character; `\d \a \w \l \u \p \s` are a digit, letter, letter or digit, lower-case letter,
+    upper-case letter, punctuation and space of ASCII, and `\D \A ...` their complements; `\` before another
+    character, and every other character, stand for the character itself. `^` at the very beginning and `$`
+    at the very end are anchors; `*` repeats the previous single character, as few times as will do; `?`
+    makes it optional. Nothing else is special: `+ ( ) [ ] { } |` match themselves.
+
+    Two things differ from Wapiti's own matcher: one character is one character, not one byte of its UTF-8
+    form, and the length of a match is right where Wapiti counts a failed attempt twice (`a?ab` on `ab`).
+
+    >>> wapiti_regexp(r"\u\l*$").search("Mc Gill")[0]
+    'Gill'
+    """
+    pieces = [r"\A"] if text.startswith("^") else []
+    position = len(pieces)
+    while position < len(text):
+        if text[position:] == "$":
+            pieces.append(r"\Z")
+            break
+        atom = _ATOM.match(text, position)
+        if atom is None:
+            raise ParsimonError(
+                f"regular expression {text!r}, character {position + 1}: {_stray(text[position])}"
+            )
+        pieces.append(_single(atom[1]) + _REPEAT[atom[2]])
+        position = atom.end()
+    return re.compile("".join(pieces), re.DOTALL)
+
+
+def _stray(character: str) -> str:
+    if character == "\\":
+        return "the backslash at the end escapes nothing, write \\\\ to match a backslash"
+    return f"{character} must follow the one character that it repeats, write \\{character} to match itself"
+
+
+def _single(atom: str) -> str:
+    """Python's expression for one character to match: a dot, an escape, or the character itself."""
+    if atom == ".":
+        return "."
+    letter = atom[-1]
+    if len(atom) == 2 and letter.lower() in _CLASSES:
+        complement = "^" if letter.isupper() else ""
+        return f"[{complement}{re.escape(_CLASSES[letter.lower()])}]"
+    return re.escape(letter)
+
+
+# --- The registry -------------------------------------------------------------------------------------------
+
+Function = Callable[[str], str]
+Bind = Callable[[str, str | None], tuple[str, Function]]  # (name, argument) → canonical spec, function
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A name that a spec may use: how it is written, how it becomes a function, and what it does."""
+
+    form: str
+    bind: Bind
+    summary: str
+
+
+def _plain(function: Function) -> Bind:
+    """A transform without argument."""
+
+    def bind(name: str, argument: str | None) -> tuple[str, Function]:
+        if argument is not None:
+            raise ParsimonError(
+                f"transform {name!r} takes no argument, so write {name!r} and not {name + ':' + argument!r}"
+            )
+        return name, function
+
+    return bind
+
+
+_LONGEST_AFFIX = 100
+
+
+def _counted(function: Callable[[str, int], str]) -> Bind:
+    """A transform whose argument is a number of characters."""
+
+    def bind(name: str, argument: str | None) -> tuple[str, Function]:
+        if (
+            argument is None
+            or not re.fullmatch("0*[0-9]{1,3}", argument)
+            or not 1 <= int(argument) <= _LONGEST_AFFIX
+        ):
+            found = "nothing" if argument is None else repr(argument)
+            raise ParsimonError(
+                f"transform {name!r} needs a number of characters from 1 to {_LONGEST_AFFIX}, "
+                f"as in '{name}:3', and got {found}"
+            )
+        length = int(argument)
+        return f"{name}:{length}", lambda value: function(value, length)
+
+    return bind
+
+
+def _regexp(function: Callable[[str, re.Pattern[str]], str]) -> Bind:
+    """A transform whose argument is a regular expression of Wapiti's."""
+
+    def bind(name: str, argument: str | None) -> tuple[str, Function]:
+        if argument is None:
+            raise ParsimonError(f"transform {name!r} needs a regular expression, as in '{name}:^.?.?'")
+        if "\n" in argument or "\r" in argument:
+            raise ParsimonError(f"transform {name!r} cannot look for a line break: no token contains one")
+        # A quotation mark is written \" in a template file; `\\.` steps over what is escaped already.
+        canonical = re.sub(r'\\.|"', lambda found: '\\"' if found[0] == '"' else found[0], argument)
+        pattern = wapiti_regexp(canonical)
+        return f"{name}:{canonical}", lambda value: function(value, pattern)
+
+    return bind
+
+
+_REGISTRY: dict[str, Definition] = {
+    "": Definition("", _plain(identity), "the value as it is"),
+    "lower": Definition("lower", _plain(lower), "lower case, in any script"),
+    "lower-ascii": Definition("lower-ascii", _plain(lower_ascii), "A–Z to lower case, as Wapiti's %X"),
+    "shape": Definition("shape", _plain(shape), "types of characters: Confidence → Aa, 2,664,098 → 0,0+,0+"),
+    "charclass": Definition("charclass", _plain(charclass), "one class for the token: init-cap, number, ..."),
+    "prefix": Definition("prefix:N", _counted(prefix), "the first N characters"),
+    "suffix": Definition("suffix:N", _counted(suffix), "the last N characters"),
+    "test": Definition("test:REGEXP", _regexp(matches), "true or false: does it match? Wapiti's %t"),
+    "match": Definition("match:REGEXP", _regexp(match), "the first part that matches, Wapiti's %m"),
+    "match-lower": Definition(
+        "match-lower:REGEXP", _regexp(match_lower), "the same in lower case, Wapiti's %M"
+    ),
+}
+
+
+def known_transforms() -> dict[str, str]:
+    """How each transform is written, and one line on what it does.
+
+    >>> known_transforms()["prefix:N"]
+    'the first N characters'
+    """
+    return {definition.form: definition.summary for definition in _REGISTRY.values()}
+
+
+@lru_cache(maxsize=4096)
+def _resolve(spec: str) -> tuple[str, Function]:
+    """The canonical form of a spec, and the function it stands for."""
+    name, colon, argument = spec.partition(":")
+    if name not in _REGISTRY:
+        forms = ", ".join(form for form in known_transforms() if form)
+        raise ParsimonError(f"unknown transform {spec!r}: there are {forms}")
+    return _REGISTRY[name].bind(name, argument if colon else None)
+
+
+IDENTITY = Transform("")

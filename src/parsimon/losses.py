@@ -1,0 +1,107 @@
+"""Losses. They see part scores and a structure's oracles, never features.
+
+| loss       | value at one instance                        | μ                           |
+|------------|----------------------------------------------|-----------------------------|
+| log        | log Z(s) − s(gold)                           | the marginals               |
+| hinge      | max_y [s(y) + cost(y, gold)] − s(gold)       | the cost-augmented argmax   |
+| perceptron | max_y s(y) − s(gold)                         | the argmax                  |
+
+The gradient with respect to part scores is μ − gold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from parsimon.arrays import IntArray
+from parsimon.errors import ParsimonError
+from parsimon.structures.base import Oracle, Structure
+
+
+class Loss(Protocol):
+    """A loss: Σ over instances, and its gradient with respect to part scores."""
+
+    name: ClassVar[str]
+    oracle: ClassVar[Oracle]
+    smooth: ClassVar[bool]
+    partial_labels: ClassVar[bool]
+
+    def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
+        """Σ weight · loss, and the parts μ − gold (may overwrite `scores`)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Log:
+    """Negative conditional log-likelihood: a conditional random field.
+
+    Where labels are missing, what is maximised is the probability of *all* outputs that agree with those given:
+    log Z(s) − log Z(s | given labels), with gradient μ − μ(given).
+    """
+
+    name: ClassVar[str] = "log"
+    oracle: ClassVar[Oracle] = Oracle.MARGINALS
+    smooth: ClassVar[bool] = True
+    partial_labels: ClassVar[bool] = True
+
+    def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
+        """Σ log Z − s(gold), and marginals − gold."""
+        if np.any(gold < 0):
+            attained, parts_of_gold = structure.marginals(structure.constrain(scores, gold))
+        else:
+            attained, parts_of_gold = structure.score(scores, gold), structure.indicators(gold)
+        log_z, parts = structure.marginals(scores)
+        parts.subtract(parts_of_gold)
+        return structure.weigh(log_z - attained), parts
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """The structured hinge loss with margin rescaling: a max-margin Markov network."""
+
+    cost: float = 1.0
+    name: ClassVar[str] = "hinge"
+    oracle: ClassVar[Oracle] = Oracle.COST_ARGMAX
+    smooth: ClassVar[bool] = False
+    partial_labels: ClassVar[bool] = False
+
+    def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
+        """Σ max_y [s(y) + cost(y)] − s(gold), and argmax − gold."""
+        best, output = structure.cost_argmax(scores, gold, self.cost)
+        parts = structure.indicators(output)
+        parts.subtract(structure.indicators(gold))
+        return structure.weigh(best - structure.score(scores, gold)), parts
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """The structured perceptron's loss: how much the best output scores above gold."""
+
+    name: ClassVar[str] = "perceptron"
+    oracle: ClassVar[Oracle] = Oracle.ARGMAX
+    smooth: ClassVar[bool] = False
+    partial_labels: ClassVar[bool] = False
+
+    def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
+        """Σ max_y s(y) − s(gold), and argmax − gold."""
+        best, output = structure.argmax(scores)
+        parts = structure.indicators(output)
+        parts.subtract(structure.indicators(gold))
+        return structure.weigh(best - structure.score(scores, gold)), parts
+
+
+LOSSES: dict[str, type[Log] | type[Hinge] | type[Perceptron]] = {
+    loss.name: loss for loss in (Log, Hinge, Perceptron)
+}
+
+
+def get_loss(loss: str | Loss) -> Loss:
+    """A loss by name (``log``, ``hinge``, ``perceptron``), or the loss given."""
+    if not isinstance(loss, str):
+        return loss
+    if loss not in LOSSES:
+        raise ParsimonError(f"there is no loss called {loss!r}; choose from {', '.join(LOSSES)}.")
+    return LOSSES[loss]()

@@ -1,0 +1,105 @@
+"""L1, L2 and their sum: Ω(w) = ρ1 ‖w‖₁ + (ρ2/2) ‖w‖²."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from parsimon._core import dot
+from parsimon.arrays import Array, IntArray
+from parsimon.errors import ParsimonError
+
+
+@dataclass(frozen=True)
+class ElasticNet:
+    """Ω(w) = Σ_k c_k (l1 |w_k| + l2/2 w_k²), with c_k = 1 unless `weight` says otherwise (0: not penalised).
+
+    The strengths are Wapiti's ρ1 and ρ2.
+
+    >>> import numpy as np
+    >>> from parsimon.penalties import ElasticNet
+    >>> ElasticNet(l1=1.0, l2=2.0).value(np.array([3.0, -1.0]))
+    14.0
+    """
+
+    l1: float = 0.0
+    l2: float = 0.0
+    weight: Array | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, strength in (("l1", self.l1), ("l2", self.l2)):
+            if not (np.isfinite(strength) and strength >= 0):
+                raise ParsimonError(f"the penalty strength {name} must be zero or more, not {strength}.")
+
+    @property
+    def smooth(self) -> bool:
+        """True when there is no L1 part."""
+        return self.l1 == 0
+
+    @property
+    def separable(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def l1_strength(self) -> float | Array:
+        """What |w_k| is multiplied by, for each weight or for all."""
+        return self.l1 if self.weight is None else self.l1 * self.weight
+
+    @property
+    def l2_strength(self) -> float | Array:
+        """What w_k²/2 is multiplied by."""
+        return self.l2 if self.weight is None else self.l2 * self.weight
+
+    def value(self, w: Array) -> float:
+        """l1 ‖w‖₁ + l2/2 ‖w‖²."""
+        if self.weight is None:
+            return self.l1 * float(np.abs(w).sum()) + 0.5 * self.l2 * dot(w, w)
+        return self.l1 * dot(np.abs(w), self.weight) + 0.5 * self.l2 * dot(w * w, self.weight)
+
+    def smooth_gradient(self, w: Array) -> Array:
+        """The gradient of the L2 part."""
+        return self.l2_strength * w
+
+    def prox(self, v: Array, step: float | Array) -> Array:
+        """Soft threshold, then shrink: sign(v) max(|v| − step·l1, 0) / (1 + step·l2)."""
+        out: Array = np.sign(v) * np.maximum(np.abs(v) - step * self.l1_strength, 0.0) / (1 + step * self.l2_strength)
+        return out
+
+    def violation(self, w: Array, gradient: Array) -> Array:
+        """|g + l2 w + l1 sign(w)| where w ≠ 0, max(|g| − l1, 0) where w = 0."""
+        l1 = self.l1_strength
+        total = gradient + self.smooth_gradient(w)
+        return np.where(w != 0, np.abs(total + l1 * np.sign(w)), np.maximum(np.abs(total) - l1, 0.0))
+
+    def dual_norm(self, gradient: Array) -> float:
+        """The l1 from which on all penalised weights are zero: max |g_k| / c_k (infinite without an L1 part)."""
+        if self.l1 == 0:
+            return float("inf")
+        if self.weight is None:
+            return float(np.max(np.abs(gradient), initial=0.0))
+        penalised = self.weight > 0
+        return float(np.max(np.abs(gradient[penalised]) / self.weight[penalised], initial=0.0))
+
+    def restrict(self, features: IntArray) -> ElasticNet:
+        """The same strengths on some of the weights."""
+        return self if self.weight is None else replace(self, weight=self.weight[features])
+
+    def exempt(self, features: IntArray, n_features: int) -> ElasticNet:
+        """The same penalty, except that these features are not penalised."""
+        if len(features) == 0:
+            return self
+        weight = np.ones(n_features) if self.weight is None else self.weight.copy()
+        weight[features] = 0.0
+        return replace(self, weight=weight)
+
+
+def L1(strength: float) -> ElasticNet:
+    """Ω(w) = strength · ‖w‖₁."""
+    return ElasticNet(l1=strength)
+
+
+def L2(strength: float) -> ElasticNet:
+    """Ω(w) = strength/2 · ‖w‖²."""
+    return ElasticNet(l2=strength)

@@ -1,0 +1,63 @@
+"""What every structure offers: a batch of instances, part scores in, outputs or part marginals out."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, Protocol
+
+from parsimon.arrays import Array, IntArray
+
+
+class Oracle(Enum):
+    """The questions a structure may be able to answer about the scores of its parts."""
+
+    ARGMAX = "argmax"
+    COST_ARGMAX = "cost-augmented argmax"
+    MARGINALS = "marginals"
+    KBEST = "k-best"
+    SAMPLE = "sampling"
+
+
+class Structure(Protocol):
+    """A batch of instances of one kind of structured output.
+
+    Part scores, marginals and indicators of outputs are all `Parts` of one shape; adding up parts over an
+    instance's output gives its score. An output is an array of labels in which −1 means "not given". Parts that
+    are returned count every instance by its weight.
+    """
+
+    oracles: frozenset[Oracle]
+    exact: bool
+
+    @property
+    def n_instances(self) -> int:
+        """How many instances there are."""
+        ...
+
+    def argmax(self, scores: Any) -> tuple[Array, IntArray]:
+        """The best output of every instance, and its score."""
+        ...
+
+    def cost_argmax(self, scores: Any, gold: IntArray, cost: float) -> tuple[Array, IntArray]:
+        """The output with the largest score + cost, and that value; the cost counts wrong labels."""
+        ...
+
+    def marginals(self, scores: Any) -> tuple[Array, Any]:
+        """log Z of every instance, and the marginals of all parts (may overwrite `scores`)."""
+        ...
+
+    def score(self, scores: Any, output: IntArray) -> Array:
+        """The score of a complete output of every instance."""
+        ...
+
+    def indicators(self, output: IntArray) -> Any:
+        """The parts that an output is made of."""
+        ...
+
+    def constrain(self, scores: Any, output: IntArray) -> Any:
+        """Scores under which only outputs that agree with the given labels are possible."""
+        ...
+
+    def weigh(self, values: Array) -> float:
+        """Σ weight · value over instances."""
+        ...
