@@ -82,7 +82,7 @@ class TupleTable {
 };
 
 // What a template looks at: an input (a column after its transform) at a row relative to the token, or, when
-// absolute, counted from the first token (0, 1, …) or from behind the last (−1, −2, …).
+// absolute, counted from the first token (1, 2, …) or from the last (−1, −2, …), as Wapiti counts.
 struct TemplateTest {
     int32_t input;
     int32_t offset;
@@ -177,7 +177,7 @@ class Extractor {
                     const Input& input = inputs[test.input];
                     int64_t row = test.offset;
                     if (!test.absolute) row += t;
-                    else if (row < 0) row += length;
+                    else row += row < 0 ? length : -1;
                     if (row < 0) tuple[k] = input.before[std::min<int64_t>(-row, sequences.reach) - 1];
                     else if (row >= length)
                         tuple[k] = input.after[std::min<int64_t>(row - length + 1, sequences.reach) - 1];

@@ -10,12 +10,12 @@ import os
 import random
 import sys
 import sysconfig
-import tempfile
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from parsimon.data.atomic import write_atomically
 from parsimon.data.python_labels import LabelSequences, Sequences, label_python
 from parsimon.errors import ParsimonError
 
@@ -43,7 +43,9 @@ _LONGEST_LINE = 500  # tokens; a logical line beyond it is a table of data
 
 @dataclass(frozen=True, repr=False)
 class CodeCorpus:
-    """Labelled lines of Python: `X[i]` has a line's (text, type) pairs, `y[i]` its labels, `files[i]` its module.
+    """Labelled lines of Python: `X[i]` are the (text, type) pairs of a line, `y[i]` its labels.
+
+    `files[i]` is the module that the line is from.
 
     >>> corpus = load_python_code(3)
     >>> len(corpus.X[0]) == len(corpus.y[0])
@@ -101,22 +103,14 @@ class CodeCorpus:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write as CoNLL columns: text, type and label parted by tabs, a blank line after every sequence."""
-        target = Path(path)
+        rows = (
+            "".join("\t".join((*token, label)) + "\n" for token, label in zip(tokens, labels, strict=True))
+            for tokens, labels in zip(self.X, self.y, strict=True)
+        )
         try:
-            handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+            write_atomically(Path(path), "".join(f"{row}\n" for row in rows).encode())
         except OSError as error:
-            raise ParsimonError(f"cannot write {target} ({error.strerror}); give a writable path") from error
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                for tokens, labels in zip(self.X, self.y, strict=True):
-                    rows = ("\t".join((*token, label)) for token, label in zip(tokens, labels, strict=True))
-                    file.write("\n".join(rows) + "\n\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+            raise ParsimonError(f"cannot write {path} ({error.strerror}); give a writable path") from error
 
 
 def load_python_code(n_modules: int = 60, *, seed: int = 0, max_tokens: int | None = 150_000) -> CodeCorpus:

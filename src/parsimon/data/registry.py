@@ -1,0 +1,255 @@
+"""The data sets that Parsimon knows: where each is to be had, its checksum, and how to get at its files.
+
+An archive is looked for in `$PARSIMON_DATA/<name>/`, then in the cache (`$PARSIMON_CACHE`, or the user's
+cache folder), and is downloaded into the cache only when it is in neither. Its checksum is verified wherever
+it comes from. To add a data set, add an entry to `REGISTRY`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Literal
+
+from parsimon.data.atomic import write_atomically
+from parsimon.errors import ParsimonError
+
+if TYPE_CHECKING:
+    from parsimon.features.columns import Columns, Labels
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """Where a file can be downloaded, and the checksum that tells it is the right one."""
+
+    url: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A public data set: its archives by file name, what it is, and on what terms it may be used."""
+
+    name: str
+    files: Mapping[str, RemoteFile]
+    description: str
+    terms: str
+
+
+_NLTK = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora"
+
+REGISTRY: dict[str, DataSet] = {
+    data_set.name: data_set
+    for data_set in (
+        DataSet(
+            name="conll2000",
+            files={
+                "conll2000.zip": RemoteFile(
+                    url=f"{_NLTK}/conll2000.zip",
+                    sha256="01e65164f268366e7caa0db92332a1955d081908c87016e2c7640c3c5279b7cd",
+                )
+            },
+            description="Chunking of English newswire: word, part of speech and chunk tag (IOB2), "
+            "8,936 training and 2,012 test sentences (Tjong Kim Sang and Buchholz 2000).",
+            terms="Posted freely by the CoNLL-2000 shared task.",
+        ),
+        DataSet(
+            name="conll2002",
+            files={
+                "conll2002.zip": RemoteFile(
+                    url=f"{_NLTK}/conll2002.zip",
+                    sha256="64440e49236d0d393e08e0b266284966d68e2d2a82a50cc41b8e96d98c03b5c8",
+                )
+            },
+            description="Named entities in Spanish and Dutch newswire: word, part of speech and entity tag "
+            "(IOB2), 8,323 and 15,806 training sentences (Tjong Kim Sang 2002).",
+            terms="For research in the context of the CoNLL-2002 shared task only; no commercial use.",
+        ),
+    )
+}
+"""Every data set by name."""
+
+
+# -- finding archives --------------------------------------------------------------------------------------
+
+
+def data_set(name: str) -> DataSet:
+    """The entry of a data set.
+
+    >>> data_set("conll2000").terms
+    'Posted freely by the CoNLL-2000 shared task.'
+    """
+    if name not in REGISTRY:
+        raise ParsimonError(f"there is no data set {name!r}; known are {', '.join(sorted(REGISTRY))}")
+    return REGISTRY[name]
+
+
+def cache_folder() -> Path:
+    """Where downloads and extracted files are kept: `$PARSIMON_CACHE`, or the user's cache folder."""
+    if folder := os.environ.get("PARSIMON_CACHE"):
+        return Path(folder).expanduser()
+    import pooch
+
+    return Path(pooch.os_cache("parsimon"))
+
+
+def _folders(name: str) -> list[Path]:
+    """Where the archives of a data set may be, in the order of looking."""
+    given = os.environ.get("PARSIMON_DATA")
+    return [*([Path(given).expanduser() / name] if given else []), cache_folder() / name]
+
+
+def is_available(name: str) -> bool:
+    """Whether all archives of a data set are on this machine, so that no download is needed."""
+    files = data_set(name).files
+    return all(any((folder / file).is_file() for folder in _folders(name)) for file in files)
+
+
+def archive(name: str, file: str | None = None) -> Path:
+    """The path of a data set's archive, downloaded if need be; `file` says which if it has several."""
+    files = data_set(name).files
+    if file is None and len(files) == 1:
+        file = next(iter(files))
+    if file is None or file not in files:
+        raise ParsimonError(f"{name} has no archive {file!r}; give one of {', '.join(sorted(files))}")
+    *given, cached = _folders(name)
+    for folder in given:
+        if (folder / file).is_file():
+            return _verified(folder / file, files[file])
+    if (cached / file).is_file() and _sha256(cached / file) == files[file].sha256:
+        return cached / file
+    return _download(name, file, cached)
+
+
+def _verified(path: Path, remote: RemoteFile) -> Path:
+    if _sha256(path) != remote.sha256:
+        raise ParsimonError(
+            f"{path} is damaged or another version, as its SHA-256 is not {remote.sha256}; "
+            f"put the file from {remote.url} there, or remove it"
+        )
+    return path
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _download(name: str, file: str, folder: Path) -> Path:
+    import pooch
+
+    remote = REGISTRY[name].files[file]
+    try:
+        pooch.retrieve(remote.url, f"sha256:{remote.sha256}", fname=file, path=folder)
+    except (OSError, ValueError) as error:  # no network or no room; a wrong checksum
+        given = os.environ.get("PARSIMON_DATA")
+        where = f"$PARSIMON_DATA ({given}/{name})" if given else "$PARSIMON_DATA (not set)"
+        reason = " ".join(str(error).split())
+        raise ParsimonError(
+            f"{file} of the data set {name} is neither in {where} nor in {folder}, and its download from "
+            f"{remote.url} failed ({reason}); download it elsewhere, put it in a folder {name}, and set "
+            "PARSIMON_DATA to the folder that has this one"
+        ) from error
+    return folder / file
+
+
+# -- taking files out of them ------------------------------------------------------------------------------
+
+
+def member(name: str, path: str, file: str | None = None) -> Path:
+    """One file of a data set's archive, such as `train.txt`, extracted into the cache.
+
+    `path` is the file's path in the archive, or its end: the folder that everything is in can be left out.
+    The extracted file is kept and used again as long as its size is right.
+    """
+    source = archive(name, file)
+    sizes = _sizes(source)
+    found = [inner for inner in sizes if inner == path or inner.endswith(f"/{path}")]
+    if len(found) != 1:
+        what = "several files" if found else "no file"
+        raise ParsimonError(f"{source} has {what} {path!r}; give one of {', '.join(sorted(sizes))}")
+    inner = PurePosixPath(found[0])
+    if inner.is_absolute() or ".." in inner.parts:
+        raise ParsimonError(f"{source} has a file {found[0]!r} that lies outside of it; use another archive")
+    # Named after the archive's checksum, so that a new version is never mistaken for an old one.
+    version = data_set(name).files[source.name].sha256[:12]
+    target = cache_folder() / name / version / inner
+    if not target.is_file() or target.stat().st_size != sizes[found[0]]:
+        _extract(source, found[0], sizes[found[0]], target)
+    return target
+
+
+def _extract(source: Path, inner: str, size: int, target: Path) -> None:
+    content = _content(source, inner)
+    if len(content) != size:
+        raise ParsimonError(
+            f"{inner} in {source} has {len(content)} bytes instead of {size}; get the archive anew"
+        )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, content)
+    except OSError as error:
+        raise ParsimonError(
+            f"cannot write {target} ({error.strerror}); set PARSIMON_CACHE to a writable folder with room"
+        ) from error
+
+
+def _sizes(source: Path) -> dict[str, int]:
+    """The files of an archive with their sizes."""
+    if zipfile.is_zipfile(source):
+        with zipfile.ZipFile(source) as zipped:
+            return {info.filename: info.file_size for info in zipped.infolist() if not info.is_dir()}
+    if tarfile.is_tarfile(source):
+        with tarfile.open(source) as tar:
+            return {info.name: info.size for info in tar if info.isfile()}
+    # A gzip file such as words.txt.gz holds one file, words.txt, and ends with its size.
+    return {source.stem: int.from_bytes(source.read_bytes()[-4:], "little")}
+
+
+def _content(source: Path, inner: str) -> bytes:
+    if zipfile.is_zipfile(source):
+        with zipfile.ZipFile(source) as zipped:
+            return zipped.read(inner)
+    if tarfile.is_tarfile(source):
+        with tarfile.open(source) as tar:
+            stream = tar.extractfile(inner)
+            assert stream is not None  # _sizes lists regular files only
+            return stream.read()
+    with gzip.open(source) as compressed:
+        return compressed.read()
+
+
+# -- reading them ------------------------------------------------------------------------------------------
+
+
+def load_conll2000(split: Literal["train", "test"] = "train") -> tuple[Columns, Labels]:
+    """English chunking: columns (word, part of speech) and chunk tags."""
+    if split not in ("train", "test"):
+        raise ParsimonError(f"conll2000 has no split {split!r}; give train or test")
+    from parsimon.features.columns import read_labelled
+
+    return read_labelled(member("conll2000", f"{split}.txt"))
+
+
+def load_conll2002(
+    language: Literal["esp", "ned"] = "esp", split: Literal["train", "testa", "testb"] = "train"
+) -> tuple[Columns, Labels]:
+    """Spanish or Dutch named entities: columns (word, part of speech) and entity tags.
+
+    `testa` is meant for development, `testb` for the final test. The lines -DOCSTART- of the Dutch files,
+    which mark where an article begins, are no words and are left out; `member` gives the files as they are.
+    """
+    if language not in ("esp", "ned"):
+        raise ParsimonError(f"conll2002 has no language {language!r}; give esp (Spanish) or ned (Dutch)")
+    if split not in ("train", "testa", "testb"):
+        raise ParsimonError(f"conll2002 has no split {split!r}; give train, testa or testb")
+    from parsimon.features.columns import read_labelled
+
+    path = member("conll2002", f"{language}.{split}")
+    return read_labelled(path, encoding="latin-1", comment="-DOCSTART-")

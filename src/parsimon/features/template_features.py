@@ -1,0 +1,270 @@
+"""Template features: columns in, attributes out. Expansion is compiled; here it is set up and named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from parsimon._core import Extractor, StringTable
+from parsimon.arrays import Array, BoolArray, IntArray
+from parsimon.errors import ParsimonError
+from parsimon.features.columns import Columns, offsets_of
+from parsimon.features.observations import Observations, Rows
+from parsimon.features.templates import Template, TemplateSet
+
+
+class Expansion:
+    """The templates of one kind (of tokens, or of steps) with the attributes they have made."""
+
+    def __init__(self, templates: Sequence[Template], inputs: dict[tuple[int, Any], int]) -> None:
+        self.templates = tuple(templates)
+        skeletons = list(dict.fromkeys(t.skeleton for t in self.templates))
+        number = {skeleton: i for i, skeleton in enumerate(skeletons)}
+        # The template that names each skeleton's attributes.
+        self.representative = [next(t for t in self.templates if t.skeleton == s) for s in skeletons]
+        tests = [
+            (inputs[test.column, test.transform], test.offset, test.absolute)
+            for template in self.templates
+            for test in template.tests
+        ]
+        self.extractor = Extractor(
+            np.array(tests, np.int32).reshape(-1, 3),
+            np.cumsum([0, *(len(t.tests) for t in self.templates)]).astype(np.int32),
+            np.array([number[t.skeleton] for t in self.templates], np.int32),
+        )
+
+    @property
+    def n_attributes(self) -> int:
+        return int(self.extractor.n_attributes)
+
+    def skeleton_of(self, attributes: IntArray) -> IntArray:
+        """The skeleton of each attribute."""
+        return np.searchsorted(self.extractor.offsets, attributes, side="right") - 1
+
+    def tuples(self) -> list[IntArray]:
+        """The attributes of every skeleton as rows of string ids."""
+        return [self.extractor.tuples(s) for s in range(len(self.representative))]
+
+    def load(self, tuples: Sequence[IntArray]) -> None:
+        """Puts attributes in, skeleton by skeleton."""
+        for s, rows in enumerate(tuples):
+            self.extractor.load(s, np.ascontiguousarray(rows, np.int32))
+
+    def names(self, attributes: IntArray, strings: StringTable) -> list[str]:
+        """Readable names: the template with its tests replaced by what they saw."""
+        offsets = self.extractor.offsets
+        tuples = self.tuples()
+        out = []
+        for a, s in zip(attributes.tolist(), self.skeleton_of(attributes).tolist(), strict=True):
+            values = strings.get_all(np.ascontiguousarray(tuples[s][a - offsets[s]]))
+            out.append(self.representative[s].render(values))
+        return out
+
+
+@dataclass
+class TemplateFeatures:
+    """Attributes made by templates over columns.
+
+    One table holds all strings: the columns' own and what transforms make of them.
+    """
+
+    templates: TemplateSet
+    cutoff: int = 1
+    strings: StringTable = field(default_factory=StringTable, repr=False)
+    kind: ClassVar[str] = "templates"
+
+    def __post_init__(self) -> None:
+        inputs = {pair: i for i, pair in enumerate(self.templates.inputs)}
+        self._node = Expansion([t for t in self.templates if t.kind != "edge"], inputs)
+        self._pair = Expansion([t for t in self.templates if t.kind != "node"], inputs)
+
+    @property
+    def n_node(self) -> int:
+        """How many attributes of tokens there are."""
+        return self._node.n_attributes
+
+    @property
+    def n_pair(self) -> int:
+        """How many attributes of steps there are."""
+        return self._pair.n_attributes
+
+    def learn(self, X: Columns, threads: int = 1) -> Observations:
+        """Numbers every attribute that occurs at least `cutoff` times."""
+        self.strings = X.strings
+        observations = self._expand(X, self.strings, self.strings.add, learn=True, threads=threads)
+        if self.cutoff <= 1:
+            return observations
+        node = np.bincount(observations.node.index, minlength=self.n_node) >= self.cutoff
+        pair = np.bincount(observations.pair.index, minlength=self.n_pair) >= self.cutoff
+        kept = self.keep(node, pair)
+        self._node, self._pair, self.strings = kept._node, kept._pair, kept.strings
+        return Observations(observations.node.keep(node), observations.pair.keep(pair), observations.lengths)
+
+    def observe(self, X: Columns, threads: int = 1) -> Observations:
+        """The attributes of X that are known."""
+        return self.session(X.strings).observe(X, threads)
+
+    def session(self, strings: StringTable) -> Session:
+        """For observing many parts of one input that share a (growing) table of strings."""
+        return Session(self, strings)
+
+    def _expand(
+        self, X: Columns, strings: StringTable, number: Callable[[str], int], *, learn: bool, threads: int
+    ) -> Observations:
+        session = Session(self, strings, number)
+        return session.observe(X, threads, learn=learn)
+
+    def keep(self, node: BoolArray, pair: BoolArray) -> TemplateFeatures:
+        """The space of some attributes only; strings that no attribute needs are dropped."""
+        chosen = [_chosen(self._node, node), _chosen(self._pair, pair)]
+        used = np.unique(np.concatenate([np.zeros(0, np.int32), *(t.ravel() for part in chosen for t in part)]))
+        renumber = np.full(len(self.strings) + 1, -1, np.int32)
+        renumber[used] = np.arange(len(used), dtype=np.int32)
+        kept = TemplateFeatures(self.templates, self.cutoff, StringTable.unpack(*self.strings.pack(used)))
+        for expansion, part in zip((kept._node, kept._pair), chosen, strict=True):
+            expansion.load([renumber[tuples] for tuples in part])
+        return kept
+
+    def node_names(self, attributes: IntArray) -> list[str]:
+        """For instance ``U05:the/dog``."""
+        return self._node.names(attributes, self.strings)
+
+    def pair_names(self, attributes: IntArray) -> list[str]:
+        """For instance ``B``."""
+        return self._pair.names(attributes, self.strings)
+
+    def template_names(self) -> list[str]:
+        """The templates as written, those of tokens first."""
+        return [t.source for t in (*self._node.representative, *self._pair.representative)]
+
+    def node_templates(self, attributes: IntArray) -> IntArray:
+        """The template of each attribute of tokens."""
+        return self._node.skeleton_of(attributes)
+
+    def pair_templates(self, attributes: IntArray) -> IntArray:
+        """The template of each attribute of steps."""
+        return self._pair.skeleton_of(attributes) + len(self._node.representative)
+
+    def constant(self) -> tuple[IntArray, IntArray]:
+        """Attributes of templates without tests."""
+        return _untested(self._node), _untested(self._pair)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array | IntArray]]:
+        """Templates as text; strings and attribute tuples as arrays."""
+        text, start = self.strings.pack(np.arange(len(self.strings), dtype=np.int32))
+        arrays: dict[str, Any] = {"strings.text": text, "strings.length": np.diff(start)}
+        for name, expansion in (("node", self._node), ("pair", self._pair)):
+            tuples = expansion.tuples()
+            arrays[f"{name}.count"] = np.array([len(t) for t in tuples], np.int64)
+            arrays[f"{name}.tuples"] = np.concatenate([np.zeros(0, np.int32), *(t.ravel() for t in tuples)])
+        settings = {
+            "templates": self.templates.dumps(),
+            "boundary": self.templates.boundary,
+            "cutoff": self.cutoff,
+        }
+        return settings, arrays
+
+    @classmethod
+    def from_state(cls, settings: dict[str, Any], arrays: dict[str, Any]) -> TemplateFeatures:
+        """The space that `state` described."""
+        templates = TemplateSet.parse(settings["templates"], boundary=settings["boundary"])
+        start = np.concatenate([[0], np.cumsum(arrays["strings.length"], dtype=np.int64)]).astype(np.int64)
+        strings = StringTable.unpack(np.ascontiguousarray(arrays["strings.text"], np.uint8), start)
+        space = cls(templates, int(settings["cutoff"]), strings)
+        for name, expansion in (("node", space._node), ("pair", space._pair)):
+            ids = arrays[f"{name}.tuples"].astype(np.int32)
+            if ids.size and not (0 <= ids.min() and ids.max() < len(strings)):
+                raise ParsimonError("an attribute names a string that is not there")
+            counts = arrays[f"{name}.count"].astype(np.int64).tolist()
+            arity = [len(t.tests) for t in expansion.representative]
+            if len(counts) != len(arity) or sum(n * k for n, k in zip(counts, arity, strict=True)) != len(ids):
+                raise ParsimonError("the attributes do not fit the templates")
+            at, parts = 0, []
+            for n, k in zip(counts, arity, strict=True):
+                parts.append(ids[at : at + n * k].reshape(n, k))
+                at += n * k
+            expansion.load(parts)
+        return space
+
+
+class Session:
+    """Observes columns that share one table of strings; what each string becomes is worked out once.
+
+    While learning, the strings that transforms make go into the same table. Otherwise the columns' table is
+    not the space's own, so every string is translated, and one that the space does not know is −1.
+    """
+
+    def __init__(
+        self, space: TemplateFeatures, strings: StringTable, number: Callable[[str], int] | None = None
+    ) -> None:
+        self._space = space
+        self._strings = strings
+        self._number = number or space.strings.find
+        self._identity = number is not None
+        templates = space.templates
+        reach = max(templates.max_reach, 1)
+        self._translate = [np.zeros(0, np.int32) for _ in templates.inputs]
+        before = [templates.boundary_value(d + 1, after=False) for d in range(reach)]
+        after = [templates.boundary_value(d + 1, after=True) for d in range(reach)]
+        self._before = self._boundary(before)
+        self._after = self._boundary(after)
+
+    def _boundary(self, values: list[str]) -> IntArray:
+        rows = [[self._number(transform(v)) for v in values] for _, transform in self._space.templates.inputs]
+        return np.array(rows, np.int32).reshape(-1, len(values))
+
+    def observe(self, X: Columns, threads: int = 1, *, learn: bool = False) -> Observations:
+        """The attributes of some columns."""
+        templates = self._space.templates
+        if X.n_columns < templates.n_columns and X.n_tokens:
+            raise ParsimonError(
+                f"the templates name column {templates.n_columns - 1}, but the input has {X.n_columns} "
+                f"column{'s' * (X.n_columns != 1)} besides the label (columns are counted from 0)."
+            )
+        inputs = np.empty((len(templates.inputs), X.n_tokens), np.int32)
+        for i, (column, transform) in enumerate(templates.inputs):
+            if self._identity and not transform.spec:
+                inputs[i] = X.ids[column]
+            else:
+                inputs[i] = self._translated(i, X.ids[column])
+        offsets = offsets_of(X.lengths)
+
+        def expand(expansion: Expansion, skip: int) -> Rows:
+            if not expansion.templates:
+                return Rows(np.zeros(X.n_tokens + 1, np.int64), np.zeros(0, np.int32))
+            table = expansion.extractor.expand(inputs, self._before, self._after, offsets, skip, learn, threads)
+            return Rows.from_table(table)
+
+        return Observations(expand(self._space._node, 0), expand(self._space._pair, 1), X.lengths)
+
+    def _translated(self, i: int, ids: IntArray) -> IntArray:
+        """Column ids → value ids, computing the transform for strings not met before."""
+        table = self._translate[i]
+        if len(table) < len(self._strings):
+            table = np.concatenate([table, np.full(len(self._strings) - len(table), -2, np.int32)])
+        values = table[ids]
+        if (values == -2).any():
+            new = np.unique(ids[values == -2])
+            _, transform = self._space.templates.inputs[i]
+            table[new] = [self._number(transform(text)) for text in self._strings.get_all(new)]
+            values = table[ids]
+        self._translate[i] = table
+        return values
+
+
+def _chosen(expansion: Expansion, wanted: BoolArray) -> list[IntArray]:
+    offsets = expansion.extractor.offsets
+    return [tuples[wanted[offsets[s] : offsets[s + 1]]] for s, tuples in enumerate(expansion.tuples())]
+
+
+def _untested(expansion: Expansion) -> IntArray:
+    offsets = expansion.extractor.offsets
+    ranges = [
+        np.arange(offsets[s], offsets[s + 1])
+        for s, template in enumerate(expansion.representative)
+        if not template.tests
+    ]
+    return np.concatenate([np.zeros(0, np.int64), *ranges]).astype(np.int64)
