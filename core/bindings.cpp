@@ -481,13 +481,17 @@ NB_MODULE(_core, m) {
         .def(nb::init<const In<int64_t>&, const In<int32_t>&, const std::optional<In<double>>&, int32_t, int64_t>(), "offsets"_a,
              "pair_kind"_a, "weights"_a.none(), "n_labels"_a, "n_kinds"_a)
         .def("marginals", [](const Chain& c, const In2<double>& node, const In3<double>& pair, InOut<double> log_z,
-                             InOut2<double> node_out, InOut3<double> pair_out, int threads) {
+                             InOut2<double> node_out, InOut3<double> pair_out, InOut<double> scratch, int threads) {
             c.check(node, pair);
             require(log_z.size() == c.offsets.size() - 1 && node_out.size() == node.size() && pair_out.size() == pair.size(),
                     "outputs must have the shape of the scores");
+            require(scratch.size() >= 2 * node.shape(0) * static_cast<size_t>(padded(c.n_labels)), "scratch is too small");
             nb::gil_scoped_release free;
-            return kernels().chain_marginals(c.shape(), node.data(), pair.data(), log_z.data(), node_out.data(), pair_out.data(), threads);
-        }, "node"_a, "pair"_a, "log_z"_a, "node_out"_a, "pair_out"_a, "threads"_a)
+            double* left = scratch.data();
+            double* right = left + node.shape(0) * padded(c.n_labels);
+            return kernels().chain_marginals(c.shape(), node.data(), pair.data(), log_z.data(), node_out.data(), pair_out.data(),
+                                             left, right, threads);
+        }, "node"_a, "pair"_a, "log_z"_a, "node_out"_a, "pair_out"_a, "scratch"_a, "threads"_a)
         .def("argmax", [](const Chain& c, const In2<double>& node, const In3<double>& pair, InOut<double> best,
                           InOut<int32_t> labels, int threads) {
             c.check(node, pair);

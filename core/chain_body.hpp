@@ -8,7 +8,7 @@
 // Scaled:  ordinary sums and products of exp(score − max), α normalised at every token (so Y exponentials a
 //          token, not Y²).
 // Log:     log-sum-exp of the scores themselves; slow, but exact for any scores; used for sequences whose
-//          scores spread so far that the scaled recursion could lose something (see `fits_scaled`).
+//          scores spread so far that the scaled recursion could lose something (see `safe_spread`).
 // Max:     max and plus; Viterbi.
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
@@ -94,7 +94,7 @@ struct PairTable {
     static PairTable lift(const ChainShape& shape, const double* pair, bool both) {
         PairTable table;
         const int64_t Y = table.n_labels = shape.n_labels;
-        const int64_t S = table.stride = (Y + 3) / 4 * 4;
+        const int64_t S = table.stride = padded(Y);
         table.forward.assign(shape.n_kinds * Y * S, Semiring::zero);
         if (both) table.backward.assign(shape.n_kinds * Y * S, Semiring::zero);
         table.shift.assign(shape.n_kinds, 0.0);
@@ -142,37 +142,52 @@ struct Lattice {
     }
 };
 
-inline double spread_of(const double* node, int64_t length, int64_t Y) {
-    double spread = 0;
-    for (int64_t t = 0; t < length; ++t) {
-        double high = minus_infinity, low = -minus_infinity;
-        for (int64_t y = 0; y < Y; ++y) {
-            const double s = node[t * Y + y];
-            high = s > high ? s : high;
-            low = s < low && s > minus_infinity ? s : low;
+// The largest score of a token, and how far the finite ones spread; four lanes at a time, padding is −∞.
+struct Range {
+    double high, spread;
+};
+
+inline Range range_of(const double* scores, int64_t stride) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    double high[4] = {minus_infinity, minus_infinity, minus_infinity, minus_infinity};
+    double low[4] = {infinity, infinity, infinity, infinity};
+    for (int64_t y = 0; y < stride; y += 4)
+        for (int j = 0; j < 4; ++j) {
+            const double s = scores[y + j];
+            high[j] = s > high[j] ? s : high[j];
+            const double finite = s == minus_infinity ? infinity : s;
+            low[j] = finite < low[j] ? finite : low[j];
         }
-        if (high - low > spread) spread = high - low;
-    }
-    return spread;
+    const double h = std::max(std::max(high[0], high[1]), std::max(high[2], high[3]));
+    const double l = std::min(std::min(low[0], low[1]), std::min(low[2], low[3]));
+    return {h, h - l};
 }
 
-// α for a whole sequence, and log Z (for Max, the best score).
+inline double sum_of(const double* values, int64_t stride) {
+    double sum[4] = {};
+    for (int64_t y = 0; y < stride; y += 4)
+        for (int j = 0; j < 4; ++j) sum[j] += values[y + j];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+// α for a whole sequence, and log Z (for Max, the best score). False: the scores spread too far for scaled
+// sums, and nothing was computed.
 template <class Semiring>
-void forward(const double* scores, const int32_t* kind, const PairTable& table, Lattice& lattice) {
+bool forward(const double* scores, const int32_t* kind, const PairTable& table, Lattice& lattice) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
+    const double limit = (table.forbidden ? safe_spread_with_forbidden : safe_spread) - table.spread;
     double shifts = 0, scales = 1, log_scales = 0;
     for (int64_t t = 0; t < lattice.length; ++t) {
         double* node = lattice.node.data() + t * S;
         double* alpha = lattice.alpha.data() + t * S;
-        double high = 0;
+        std::copy(scores + t * Y, scores + (t + 1) * Y, node);
+        for (int64_t y = Y; y < S; ++y) node[y] = minus_infinity;
         if (Semiring::scaled) {
-            high = minus_infinity;
-            for (int64_t y = 0; y < Y; ++y) high = scores[t * Y + y] > high ? scores[t * Y + y] : high;
-            if (high == minus_infinity) { lattice.log_z = minus_infinity; return; }
+            const Range range = range_of(node, S);
+            if (!(range.spread <= limit)) return false;
+            shifts += range.high;
+            for (int64_t y = 0; y < S; ++y) node[y] = exp_one(node[y] - range.high);
         }
-        for (int64_t y = 0; y < Y; ++y) node[y] = Semiring::lift(scores[t * Y + y], high);
-        for (int64_t y = Y; y < S; ++y) node[y] = Semiring::zero;
-        shifts += high;
         if (t == 0) {
             for (int64_t y = 0; y < S; ++y) alpha[y] = node[y];
         } else {
@@ -180,10 +195,10 @@ void forward(const double* scores, const int32_t* kind, const PairTable& table, 
             for (int64_t y = 0; y < S; ++y) alpha[y] = Semiring::times(alpha[y], node[y]);
             shifts += table.shift[kind[t]];
         }
+        lattice.scale[t] = Semiring::one;
         if (Semiring::scaled) {
-            double sum = 0;
-            for (int64_t y = 0; y < Y; ++y) sum += alpha[y];
-            if (!(sum > 0)) { lattice.log_z = minus_infinity; return; }
+            const double sum = sum_of(alpha, S);
+            if (!(sum > 0)) return false;
             const double inverse = 1 / sum;
             for (int64_t y = 0; y < S; ++y) alpha[y] *= inverse;
             lattice.scale[t] = inverse;
@@ -192,18 +207,17 @@ void forward(const double* scores, const int32_t* kind, const PairTable& table, 
                 log_scales += std::log(scales);
                 scales = 1;
             }
-        } else {
-            lattice.scale[t] = Semiring::one;
         }
     }
     if (Semiring::scaled) {
         lattice.log_z = shifts + log_scales + std::log(scales);
-        return;
+    } else {
+        const double* last = lattice.alpha.data() + (lattice.length - 1) * S;
+        double total = Semiring::zero;
+        for (int64_t y = 0; y < Y; ++y) total = Semiring::fold(total, last[y], Semiring::one);
+        lattice.log_z = total;
     }
-    const double* last = lattice.alpha.data() + (lattice.length - 1) * S;
-    double total = Semiring::zero;
-    for (int64_t y = 0; y < Y; ++y) total = Semiring::fold(total, last[y], Semiring::one);
-    lattice.log_z = total;
+    return true;
 }
 
 // μ_t(y) = α_t(y) β_t(y) / Z in the semiring's own numbers.
@@ -228,18 +242,13 @@ void backward(const int32_t* kind, const PairTable& table, Lattice& lattice, At&
     }
 }
 
-inline bool fits_scaled(const double* node, int64_t length, const PairTable& table) {
-    const double limit = table.forbidden ? safe_spread_with_forbidden : safe_spread;
-    return spread_of(node, length, table.n_labels) + table.spread <= limit;
-}
-
 // Node marginals of one sequence; α_t goes to left[t] and right_t to right[t] for the pair marginals, in the
 // semiring's own numbers, such that their product with the lifted pair score is the pair's marginal.
 template <class Semiring>
 bool sequence_marginals(const double* node, const int32_t* kind, const PairTable& table, Lattice& lattice,
                         double weight, double* log_z, double* node_out, double* left, double* right) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
-    forward<Semiring>(node, kind, table, lattice);
+    if (!forward<Semiring>(node, kind, table, lattice)) return false;
     *log_z = lattice.log_z;
     if (!(lattice.log_z > minus_infinity)) return false;
     backward<Semiring>(kind, table, lattice, [&](int64_t t) {
@@ -287,13 +296,11 @@ inline void add_outer(const int32_t* steps, int64_t n, const double* left, const
 }
 
 inline bool chain_marginals(const ChainShape& shape, const double* node, const double* pair, double* log_z,
-                            double* node_out, double* pair_out, int threads) {
+                            double* node_out, double* pair_out, double* left, double* right, int threads) {
     const int64_t Y = shape.n_labels;
     const int64_t n_tokens = shape.offsets[shape.n_sequences];
     const PairTable scaled = PairTable::lift<Scaled>(shape, pair, true);
     const int64_t S = scaled.stride;
-    // α and node ∘ β of every token, kept for the pair marginals. No need to fill: all of it is written.
-    const std::unique_ptr<double[]> left(new double[n_tokens * S]), right(new double[n_tokens * S]);
     std::vector<char> exact_log(shape.n_sequences, 0);
     std::atomic<bool> feasible{true};
     std::optional<PairTable> log_table;
@@ -310,9 +317,8 @@ inline bool chain_marginals(const ChainShape& shape, const double* node, const d
             const double weight = shape.weight ? shape.weight[i] : 1.0;
             lattice.start(shape.offsets[i + 1] - at, scaled);
             if (lattice.length == 0) { log_z[i] = 0; continue; }
-            if (fits_scaled(scores, lattice.length, scaled)
-                && sequence_marginals<Scaled>(scores, kind, scaled, lattice, weight, log_z + i, node_out + at * Y,
-                                              left.get() + at * S, right.get() + at * S))
+            if (sequence_marginals<Scaled>(scores, kind, scaled, lattice, weight, log_z + i, node_out + at * Y,
+                                              left + at * S, right + at * S))
                 continue;
             {
                 const std::lock_guard<std::mutex> hold(log_table_lock);
@@ -320,7 +326,7 @@ inline bool chain_marginals(const ChainShape& shape, const double* node, const d
             }
             exact_log[i] = 1;
             if (!sequence_marginals<Log>(scores, kind, *log_table, lattice, weight, log_z + i, node_out + at * Y,
-                                         left.get() + at * S, right.get() + at * S))
+                                         left + at * S, right + at * S))
                 feasible = false;
         }
     });
@@ -348,7 +354,7 @@ inline bool chain_marginals(const ChainShape& shape, const double* node, const d
         const int64_t n = shape.piece_start[p + 1] - shape.piece_start[p];
         const double* lifted = scaled.into(shape.piece_kind[p]);
         auto in_products = [&](const int32_t* which, int64_t count) {
-            add_outer(which, count, left.get(), right.get(), Y, S, sum);
+            add_outer(which, count, left, right, Y, S, sum);
             for (int64_t i = 0; i < Y * S; ++i) sum[i] *= lifted[i];
         };
         if (!any_log) { in_products(steps, n); return; }

@@ -24,6 +24,9 @@ struct ChainShape {
     const int32_t* steps;        // token t of each step, grouped
 };
 
+// Rows of Y numbers are padded to whole vectors of four.
+inline int64_t padded(int64_t n_labels) { return (n_labels + 3) / 4 * 4; }
+
 struct Kernels {
     const char* name;
 
@@ -33,9 +36,10 @@ struct Kernels {
     void (*pullback)(const LinearMap&, const double* mu, double* out, int threads);
 
     // log Z per sequence; node marginals [T][Y] and pair marginals summed by kind [K][Y][Y].
-    // node_out may be the same array as node. False: some sequence has no output with a finite score.
+    // node_out may be the same array as node. Scratch: [T][padded Y], twice.
+    // False: some sequence has no output with a finite score.
     bool (*chain_marginals)(const ChainShape&, const double* node, const double* pair, double* log_z,
-                            double* node_out, double* pair_out, int threads);
+                            double* node_out, double* pair_out, double* left, double* right, int threads);
     // The best labels [T] and their score per sequence.
     bool (*chain_argmax)(const ChainShape&, const double* node, const double* pair, double* best,
                          int32_t* labels, int threads);

@@ -177,6 +177,10 @@ def test_spans_of_bracket_tags_are_single_tokens() -> None:
     assert spans([".", "[-X", "[-X", ".", "]-X"]) == [("X", 1, 2), ("X", 2, 3), ("X", 4, 5)]
 
 
+def test_a_plain_label_after_a_typed_one_is_a_span_that_outside_ends() -> None:
+    assert spans(["NOUN", "O", "B-X", "NOUN", "O"]) == [("X", 2, 3), ("", 3, 4)]
+
+
 def test_tags_that_spell_a_rule_when_joined_are_not_taken_for_it() -> None:
     assert spans(["", "OB", "NOUN"]) == []
 

@@ -11,6 +11,7 @@ from parsimon._core import FeatureRows, LinearMap, distinct_rows
 from parsimon.arrays import Array, IntArray
 from parsimon.features.observations import Observations
 from parsimon.structures.chain import Chain, ChainParts
+from parsimon.workspace import Workspace
 
 
 class Design(Protocol):
@@ -91,6 +92,7 @@ class ChainDesign:
     node: LinearMap
     pair: LinearMap
     threads: int = 1
+    workspace: Workspace | None = None
 
     @property
     def n_features(self) -> int:
@@ -100,7 +102,8 @@ class ChainDesign:
     def scores(self, w: Array) -> ChainParts:
         """Φ w."""
         Y, cut = self.n_labels, self.node.n_features
-        node = np.empty((self.node.n_rows, Y))
+        rows = self.node.n_rows
+        node = np.empty((rows, Y)) if self.workspace is None else self.workspace.array("scores", rows, Y)
         self.node.scores(w[:cut], node, self.threads)
         pair = np.empty((self.pair.n_rows, Y * Y))
         self.pair.scores(w[cut:], pair, self.threads)
@@ -118,11 +121,16 @@ class ChainDesign:
         cut = np.searchsorted(features, n)
         node = self.node.restrict(np.ascontiguousarray(features[:cut], np.int64))
         pair = self.pair.restrict(np.ascontiguousarray(features[cut:] - n, np.int64))
-        return ChainDesign(self.n_labels, node, pair, self.threads)
+        return ChainDesign(self.n_labels, node, pair, self.threads, self.workspace)
 
 
 def build_chain(
-    observations: Observations, index: FeatureIndex, *, weights: Array | None = None, threads: int = 1
+    observations: Observations,
+    index: FeatureIndex,
+    *,
+    weights: Array | None = None,
+    threads: int = 1,
+    workspace: Workspace | None = None,
 ) -> tuple[ChainDesign, Chain]:
     """The design and the structure of a batch of sequences."""
     start, attributes, value, kind = distinct_rows(
@@ -137,5 +145,6 @@ def build_chain(
         n_kinds=pair.n_rows,
         weights=weights,
         threads=threads,
+        workspace=workspace,
     )
-    return ChainDesign(index.n_labels, node, pair, threads), chain
+    return ChainDesign(index.n_labels, node, pair, threads, workspace), chain

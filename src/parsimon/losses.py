@@ -51,10 +51,12 @@ class Log:
         """Σ log Z − s(gold), and marginals − gold."""
         if np.any(gold < 0):
             attained, parts_of_gold = structure.marginals(structure.constrain(scores, gold))
+            log_z, parts = structure.marginals(scores)
+            parts.subtract(parts_of_gold)
         else:
-            attained, parts_of_gold = structure.score(scores, gold), structure.indicators(gold)
-        log_z, parts = structure.marginals(scores)
-        parts.subtract(parts_of_gold)
+            attained = structure.score(scores, gold)
+            log_z, parts = structure.marginals(scores)
+            structure.add_output(parts, gold, -1.0)
         return structure.weigh(log_z - attained), parts
 
 
@@ -72,7 +74,7 @@ class Hinge:
         """Σ max_y [s(y) + cost(y)] − s(gold), and argmax − gold."""
         best, output = structure.cost_argmax(scores, gold, self.cost)
         parts = structure.indicators(output)
-        parts.subtract(structure.indicators(gold))
+        structure.add_output(parts, gold, -1.0)
         return structure.weigh(best - structure.score(scores, gold)), parts
 
 
@@ -89,7 +91,7 @@ class Perceptron:
         """Σ max_y s(y) − s(gold), and argmax − gold."""
         best, output = structure.argmax(scores)
         parts = structure.indicators(output)
-        parts.subtract(structure.indicators(gold))
+        structure.add_output(parts, gold, -1.0)
         return structure.weigh(best - structure.score(scores, gold)), parts
 
 

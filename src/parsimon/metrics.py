@@ -195,7 +195,7 @@ class SpanCounter:
 
         correct = _finished_correct(
             both_start=gold_starts & predicted_starts & same_type[1:],
-            both_end=gold_ends & predicted_ends & same_type[:-1],
+            both_end=gold_ends & predicted_ends,
             one_ends=gold_ends != predicted_ends,
             same_type=same_type[1:],
             at_boundary=padded[0, 1:] == boundary,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write beside `path`, then rename over it; on any failure `path` is as it was, and nothing else is left."""
+    """Write beside `path`, then rename over it; a failure leaves `path` as it was, and nothing beside it."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with temporary.open("xb") as file:

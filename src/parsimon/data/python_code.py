@@ -85,10 +85,10 @@ class CodeCorpus:
         """
         modules = sorted(set(self.files))
         if not 0 < test_size < 1:
-            raise ParsimonError(f"test_size is {test_size!r}; give the test modules' share, between 0 and 1")
+            raise ParsimonError(f"test_size is {test_size!r}; give the test modules' share, between 0 and 1.")
         if len(modules) < 2:
             raise ParsimonError(
-                f"a corpus of {len(modules)} module(s) cannot be split by module; load at least two"
+                f"a corpus of {len(modules)} module(s) cannot be split by module; load at least two."
             )
         random.Random(seed).shuffle(modules)
         n_test = min(max(round(test_size * len(modules)), 1), len(modules) - 1)
@@ -103,14 +103,14 @@ class CodeCorpus:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write as CoNLL columns: text, type and label parted by tabs, a blank line after every sequence."""
-        rows = (
+        sequences = (
             "".join("\t".join((*token, label)) + "\n" for token, label in zip(tokens, labels, strict=True))
             for tokens, labels in zip(self.X, self.y, strict=True)
         )
         try:
-            write_atomically(Path(path), "".join(f"{row}\n" for row in rows).encode())
+            write_atomically(Path(path), "".join(f"{sequence}\n" for sequence in sequences).encode())
         except OSError as error:
-            raise ParsimonError(f"cannot write {path} ({error.strerror}); give a writable path") from error
+            raise ParsimonError(f"cannot write {path} ({error.strerror}); give a writable path.") from error
 
 
 def load_python_code(n_modules: int = 60, *, seed: int = 0, max_tokens: int | None = 150_000) -> CodeCorpus:
@@ -127,14 +127,14 @@ def load_python_code(n_modules: int = 60, *, seed: int = 0, max_tokens: int | No
     True
     """
     if n_modules < 1:
-        raise ParsimonError(f"n_modules is {n_modules}; give at least 1")
+        raise ParsimonError(f"n_modules is {n_modules}; give at least 1.")
     if max_tokens is not None and max_tokens < 1:
-        raise ParsimonError(f"max_tokens is {max_tokens}; give at least 1, or None for no limit")
+        raise ParsimonError(f"max_tokens is {max_tokens}; give at least 1, or None for no limit.")
     root = Path(sysconfig.get_path("stdlib"))
     paths = sorted(_module_files(root), key=lambda path: path.as_posix())
     if not paths:
         raise ParsimonError(
-            f"there is no Python source in {root}; use a Python whose standard library is installed as files"
+            f"there is no Python source in {root}; use a Python whose standard library is installed as files."
         )
     random.Random(seed).shuffle(paths)
     left = sys.maxsize if max_tokens is None else max_tokens

@@ -12,6 +12,7 @@ import ast
 import io
 import keyword
 import re
+import sys
 import tokenize
 import warnings
 from collections.abc import Callable, Iterable
@@ -79,6 +80,7 @@ _EXPRESSION_KEYWORDS = {"lambda", "await", "yield"}
 _OPERATOR_WORDS = {"and", "or", "not", "in", "is"}
 _LITERAL_WORDS = {"True", "False", "None"}
 _COMPARISONS = {"==", "!=", "<=", ">="}
+_STRING_OPENING = re.compile(r"\w*('{3}|\"{3}|['\"])")
 _SHORT_NUMBER = 3  # a number of more characters than this is shown by its shape
 _LAYOUT = {"NL", "INDENT", "DEDENT", "ENDMARKER", "ENCODING"}
 _INTERPOLATED_START = {"FSTRING_START", "TSTRING_START"}
@@ -107,17 +109,12 @@ def label_python(source: str, filename: str = "<source>") -> tuple[Sequences, La
         tokens = _Tokens.read(source)
     except (SyntaxError, tokenize.TokenError, ValueError, RecursionError) as error:
         raise ParsimonError(
-            f"{filename} does not parse as Python {_version()} ({error}); give the source of a valid module"
+            f"{filename} does not parse as Python {sys.version_info[0]}.{sys.version_info[1]} ({error}); "
+            "give the source of a valid module."
         ) from error
     labels = _Labeller(tokens).run(tree, filename)
     X = [[(tokens.text[i], tokens.kind[i]) for i in line] for line in tokens.lines]
     return X, [[labels[i] for i in line] for line in tokens.lines]
-
-
-def _version() -> str:
-    import platform
-
-    return ".".join(platform.python_version_tuple()[:2])
 
 
 def _shown(text: str, kind: str) -> str:
@@ -125,9 +122,8 @@ def _shown(text: str, kind: str) -> str:
     if kind == "COMMENT":
         return "#"
     if kind == "STRING":
-        prefix = text[: re.search("['\"]", text).start()]  # type: ignore[union-attr]
-        quote = text[len(prefix)]
-        return prefix + (quote * 3 if text.startswith(quote * 3, len(prefix)) else quote)
+        opening = _STRING_OPENING.match(text)
+        return opening[0] if opening else text
     if kind == "NUMBER" and len(text) > _SHORT_NUMBER:
         base = text[:2].lower()
         return f"{base}#" if base in ("0x", "0o", "0b") else re.sub("[0-9_]+", "#", text)
@@ -330,7 +326,7 @@ class _Labeller(ast.NodeVisitor):
                 where = f"{filename}, line {self.tokens.row[i]}"
                 raise ParsimonError(
                     f"{where}: {self.tokens.text[i]!r} is in no construct of Python that has labels; "
-                    "leave this file out"
+                    "leave this file out."
                 )
             done.append(label_or_none)
         return done

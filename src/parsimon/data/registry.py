@@ -86,7 +86,7 @@ def data_set(name: str) -> DataSet:
     'Posted freely by the CoNLL-2000 shared task.'
     """
     if name not in REGISTRY:
-        raise ParsimonError(f"there is no data set {name!r}; known are {', '.join(sorted(REGISTRY))}")
+        raise ParsimonError(f"there is no data set {name!r}; known are {', '.join(sorted(REGISTRY))}.")
     return REGISTRY[name]
 
 
@@ -117,7 +117,7 @@ def archive(name: str, file: str | None = None) -> Path:
     if file is None and len(files) == 1:
         file = next(iter(files))
     if file is None or file not in files:
-        raise ParsimonError(f"{name} has no archive {file!r}; give one of {', '.join(sorted(files))}")
+        raise ParsimonError(f"{name} has no archive {file!r}; give one of {', '.join(sorted(files))}.")
     *given, cached = _folders(name)
     for folder in given:
         if (folder / file).is_file():
@@ -131,7 +131,7 @@ def _verified(path: Path, remote: RemoteFile) -> Path:
     if _sha256(path) != remote.sha256:
         raise ParsimonError(
             f"{path} is damaged or another version, as its SHA-256 is not {remote.sha256}; "
-            f"put the file from {remote.url} there, or remove it"
+            f"put the file from {remote.url} there, or remove it."
         )
     return path
 
@@ -154,7 +154,7 @@ def _download(name: str, file: str, folder: Path) -> Path:
         raise ParsimonError(
             f"{file} of the data set {name} is neither in {where} nor in {folder}, and its download from "
             f"{remote.url} failed ({reason}); download it elsewhere, put it in a folder {name}, and set "
-            "PARSIMON_DATA to the folder that has this one"
+            "PARSIMON_DATA to the folder that has this one."
         ) from error
     return folder / file
 
@@ -173,10 +173,10 @@ def member(name: str, path: str, file: str | None = None) -> Path:
     found = [inner for inner in sizes if inner == path or inner.endswith(f"/{path}")]
     if len(found) != 1:
         what = "several files" if found else "no file"
-        raise ParsimonError(f"{source} has {what} {path!r}; give one of {', '.join(sorted(sizes))}")
+        raise ParsimonError(f"{source} has {what} {path!r}; give one of {', '.join(sorted(sizes))}.")
     inner = PurePosixPath(found[0])
     if inner.is_absolute() or ".." in inner.parts:
-        raise ParsimonError(f"{source} has a file {found[0]!r} that lies outside of it; use another archive")
+        raise ParsimonError(f"{source} has a file {found[0]!r} that lies outside of it; use another archive.")
     # Named after the archive's checksum, so that a new version is never mistaken for an old one.
     version = data_set(name).files[source.name].sha256[:12]
     target = cache_folder() / name / version / inner
@@ -189,14 +189,14 @@ def _extract(source: Path, inner: str, size: int, target: Path) -> None:
     content = _content(source, inner)
     if len(content) != size:
         raise ParsimonError(
-            f"{inner} in {source} has {len(content)} bytes instead of {size}; get the archive anew"
+            f"{inner} in {source} has {len(content)} bytes instead of {size}; get the archive anew."
         )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, content)
     except OSError as error:
         raise ParsimonError(
-            f"cannot write {target} ({error.strerror}); set PARSIMON_CACHE to a writable folder with room"
+            f"cannot write {target} ({error.strerror}); set PARSIMON_CACHE to a writable folder with room."
         ) from error
 
 
@@ -231,7 +231,7 @@ def _content(source: Path, inner: str) -> bytes:
 def load_conll2000(split: Literal["train", "test"] = "train") -> tuple[Columns, Labels]:
     """English chunking: columns (word, part of speech) and chunk tags."""
     if split not in ("train", "test"):
-        raise ParsimonError(f"conll2000 has no split {split!r}; give train or test")
+        raise ParsimonError(f"conll2000 has no split {split!r}; give train or test.")
     from parsimon.features.columns import read_labelled
 
     return read_labelled(member("conll2000", f"{split}.txt"))
@@ -246,10 +246,10 @@ def load_conll2002(
     which mark where an article begins, are no words and are left out; `member` gives the files as they are.
     """
     if language not in ("esp", "ned"):
-        raise ParsimonError(f"conll2002 has no language {language!r}; give esp (Spanish) or ned (Dutch)")
+        raise ParsimonError(f"conll2002 has no language {language!r}; give esp (Spanish) or ned (Dutch).")
     if split not in ("train", "testa", "testb"):
-        raise ParsimonError(f"conll2002 has no split {split!r}; give train, testa or testb")
+        raise ParsimonError(f"conll2002 has no split {split!r}; give train, testa or testb.")
     from parsimon.features.columns import read_labelled
 
-    path = member("conll2002", f"{language}.{split}")
-    return read_labelled(path, encoding="latin-1", comment="-DOCSTART-")
+    # The shared task published these files in Latin-1; those in this archive have been recoded to UTF-8.
+    return read_labelled(member("conll2002", f"{language}.{split}"), comment="-DOCSTART-")

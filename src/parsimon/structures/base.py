@@ -54,6 +54,10 @@ class Structure(Protocol):
         """The parts that an output is made of."""
         ...
 
+    def add_output(self, parts: Any, output: IntArray, times: float) -> None:
+        """parts += times · indicators(output)."""
+        ...
+
     def constrain(self, scores: Any, output: IntArray) -> Any:
         """Scores under which only outputs that agree with the given labels are possible."""
         ...

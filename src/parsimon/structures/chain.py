@@ -11,6 +11,7 @@ from parsimon import _core
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.structures.base import Oracle
+from parsimon.workspace import Workspace
 
 
 @dataclass
@@ -54,6 +55,7 @@ class Chain:
         n_kinds: int = 1,
         weights: Array | None = None,
         threads: int = 1,
+        workspace: Workspace | None = None,
     ) -> None:
         lengths = np.asarray(lengths)
         self.offsets = np.zeros(len(lengths) + 1, np.int64)
@@ -66,10 +68,12 @@ class Chain:
         self.n_kinds = n_kinds
         self.weights = weights
         self.threads = threads
+        self._workspace = workspace or Workspace()
         self._core = _core.Chain(self.offsets, self.pair_kind, weights, n_labels, n_kinds)
         first = np.zeros(n_tokens, bool)
         first[self.offsets[:-1][lengths > 0]] = True
         self._steps = np.flatnonzero(~first)  # tokens that have a step into them
+        self._rows = np.arange(n_tokens, dtype=np.int64) * n_labels  # where each token's scores start
 
     @property
     def n_instances(self) -> int:
@@ -101,7 +105,8 @@ class Chain:
         """log Z and marginals (forward–backward). Node marginals take the place of the node scores."""
         log_z = np.empty(self.n_instances)
         pair = np.empty_like(scores.pair)
-        if not self._core.marginals(scores.node, scores.pair, log_z, scores.node, pair, self.threads):
+        scratch = self._workspace.array("chain", 2 * self.n_tokens, self.n_labels + 3).reshape(-1)
+        if not self._core.marginals(scores.node, scores.pair, log_z, scores.node, pair, scratch, self.threads):
             raise self._infeasible(log_z)
         return log_z, ChainParts(scores.node, pair)
 
@@ -121,21 +126,30 @@ class Chain:
 
     def score(self, scores: ChainParts, output: IntArray) -> Array:
         """The score of complete label sequences."""
-        tokens = scores.node[np.arange(self.n_tokens), output]
+        tokens = scores.node.reshape(-1)[self._rows + output]
         steps = self._steps
         tokens[steps] += scores.pair[self.pair_kind[steps], output[steps - 1], output[steps]]
         return np.add.reduceat(np.append(tokens, 0.0), self.offsets[:-1]) * (np.diff(self.offsets) > 0)
 
     def indicators(self, output: IntArray) -> ChainParts:
         """Ones (or the sequence's weight) at the parts of complete label sequences."""
-        Y = self.n_labels
-        ones = np.ones(self.n_tokens) if self.weights is None else np.repeat(self.weights, np.diff(self.offsets))
-        node = np.zeros((self.n_tokens, Y))
-        node[np.arange(self.n_tokens), output] = ones
-        steps = self._steps
+        parts = ChainParts(
+            np.zeros((self.n_tokens, self.n_labels)), np.zeros((self.n_kinds, self.n_labels, self.n_labels))
+        )
+        self.add_output(parts, output, 1.0)
+        return parts
+
+    def add_output(self, parts: ChainParts, output: IntArray, times: float) -> None:
+        """parts += times · indicators(output)."""
+        Y, steps = self.n_labels, self._steps
+        each: float | Array = times
+        if self.weights is not None:
+            each = times * np.repeat(self.weights, np.diff(self.offsets))
+        flat = parts.node.reshape(-1)
+        flat[self._rows + output] += each
         which = (self.pair_kind[steps].astype(np.int64) * Y + output[steps - 1]) * Y + output[steps]
-        pair = np.bincount(which, ones[steps], minlength=self.n_kinds * Y * Y)
-        return ChainParts(node, pair.reshape(self.n_kinds, Y, Y))
+        counts = np.bincount(which, None if isinstance(each, float) else each[steps], minlength=parts.pair.size)
+        parts.pair.reshape(-1)[:] += counts * times if isinstance(each, float) else counts
 
     def constrain(self, scores: ChainParts, output: IntArray) -> ChainParts:
         """−∞ for every other label where `output` gives one (−1 leaves a token free)."""

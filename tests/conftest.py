@@ -1,0 +1,22 @@
+"""What all tests share: skipping those whose data set is not on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+
+@pytest.fixture
+def require_data(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """`require_data("conll2000")` skips a test (marked `data`) when that set is not on this machine."""
+    if request.node.get_closest_marker("data") is None:
+        pytest.fail("a test that needs a data set must be marked with pytest.mark.data")
+
+    def require(name: str) -> None:
+        from parsimon.data.registry import is_available
+
+        if not is_available(name):
+            pytest.skip(f"the data set {name} is not here; set PARSIMON_DATA to the folder that has {name}/")
+
+    return require
