@@ -17,6 +17,7 @@
 #include "extractor.hpp"
 #include "kernels.hpp"
 #include "linear_map.hpp"
+#include "quadratic_model.hpp"
 #include "strings.hpp"
 
 namespace nb = nanobind;
@@ -453,6 +454,11 @@ NB_MODULE(_core, m) {
             nb::gil_scoped_release free;
             return map.restrict(features.data(), static_cast<int64_t>(features.size()));
         }, "features"_a)
+        .def("select", [](const LinearMap& map, const In<int64_t>& rows) {
+            for (size_t i = 0; i < rows.size(); ++i) require(rows(i) >= 0 && rows(i) < map.rows().size(), "no such row");
+            nb::gil_scoped_release free;
+            return map.select(rows.data(), static_cast<int64_t>(rows.size()));
+        }, "rows"_a)
         .def("scores", [](const LinearMap& map, const In<double>& w, InOut2<double> out, int threads) {
             require(static_cast<int64_t>(w.size()) == map.features().size(), "there must be one weight a feature");
             require(static_cast<int64_t>(out.shape(0)) == map.rows().size() && static_cast<int64_t>(out.shape(1)) == map.features().width,
@@ -513,6 +519,23 @@ NB_MODULE(_core, m) {
             nb::gil_scoped_release free;
             return kernels().chain_sample(c.shape(), node.data(), pair.data(), seed, static_cast<int32_t>(labels.shape(0)), labels.data(), threads);
         }, "node"_a, "pair"_a, "seed"_a, "labels"_a, "threads"_a);
+
+    nb::class_<QuadraticModel>(m, "QuadraticModel")
+        .def(nb::init<int64_t>(), "width"_a)
+        .def_prop_ro("n_rows", &QuadraticModel::n_rows)
+        .def("add", [](QuadraticModel& q, const LinearMap& map, const In2<double>& marginals, double certain) {
+            require(static_cast<int64_t>(marginals.shape(0)) == map.rows().size() && static_cast<int64_t>(marginals.shape(1)) == map.features().width,
+                    "marginals must be rows × columns");
+            nb::gil_scoped_release free;
+            q.add(map, marginals.data(), certain);
+        }, "map"_a, "marginals"_a, "certain"_a)
+        .def("descend", [](QuadraticModel& q, const FeatureRows& features, const In<double>& w, const In<double>& gradient,
+                           const In<double>& l1, const In<double>& l2, double damping, double ridge, int sweeps, double shrink, InOut<double> d) {
+            const auto n = static_cast<size_t>(features.size());
+            require(w.size() == n && gradient.size() == n && l1.size() == n && l2.size() == n && d.size() == n, "one number a feature");
+            nb::gil_scoped_release free;
+            return q.descend(features, w.data(), gradient.data(), l1.data(), l2.data(), damping, ridge, sweeps, shrink, d.data());
+        }, "features"_a, "w"_a, "gradient"_a, "l1"_a, "l2"_a, "damping"_a, "ridge"_a, "sweeps"_a, "shrink"_a, "d"_a);
 
     m.def("dot", [](const In<double>& a, const In<double>& b) {
         require(a.size() == b.size(), "vectors must be of one length");

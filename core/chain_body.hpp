@@ -11,6 +11,19 @@
 //          scores spread so far that the scaled recursion could lose something (see `safe_spread`).
 // Max:     max and plus; Viterbi.
 
+// Four doubles side by side; the compiler makes of them what the instruction set has.
+typedef double Lanes __attribute__((vector_size(32)));
+
+inline Lanes load(const double* p) {
+    Lanes v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+}
+inline void store(double* p, Lanes v) { std::memcpy(p, &v, sizeof v); }
+inline Lanes spread(double x) { return Lanes{x, x, x, x}; }
+inline Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
+inline Lanes smaller(Lanes a, Lanes b) { return a < b ? a : b; }
+
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
 // Scaled sums lose a label only when its share of α underflows, e^-708. A label's share is at least
@@ -25,6 +38,7 @@ struct Scaled {
     static double weighted(double a, double weight) { return a * weight; }
     static double times(double a, double b) { return a * b; }
     static double fold(double sum, double a, double b) { return sum + a * b; }
+    static Lanes fold(Lanes sum, Lanes a, Lanes b) { return sum + a * b; }
 };
 
 struct Max {
@@ -33,6 +47,7 @@ struct Max {
     static double lift(double score, double) { return score; }
     static double times(double a, double b) { return a + b; }
     static double fold(double sum, double a, double b) { return sum > a + b ? sum : a + b; }
+    static Lanes fold(Lanes sum, Lanes a, Lanes b) { return larger(sum, a + b); }
 };
 
 struct Log {
@@ -46,34 +61,38 @@ struct Log {
         const double high = sum > x ? sum : x, low = sum > x ? x : sum;
         return low == minus_infinity ? high : high + std::log1p(std::exp(low - high));
     }
+    static Lanes fold(Lanes sum, Lanes a, Lanes b) {
+        for (int j = 0; j < 4; ++j) sum[j] = fold(sum[j], a[j], b[j]);
+        return sum;
+    }
 };
 
-// out[j] = ⊕_i left[i] ⊗ matrix[i][j] for W columns that stay in registers.
+// out[j] = ⊕_i left[i] ⊗ matrix[i][j] for 4·W columns that stay in registers.
 template <class Semiring, int W>
 void product_columns(const double* left, const double* matrix, int64_t n, int64_t stride, double* out) {
-    double sum[W];
-    for (int j = 0; j < W; ++j) sum[j] = Semiring::zero;
+    Lanes sum[W];
+    for (int j = 0; j < W; ++j) sum[j] = spread(Semiring::zero);
     for (int64_t i = 0; i < n; ++i) {
-        const double l = left[i];
+        const Lanes l = spread(left[i]);
         const double* row = matrix + i * stride;
-        for (int j = 0; j < W; ++j) sum[j] = Semiring::fold(sum[j], l, row[j]);
+        for (int j = 0; j < W; ++j) sum[j] = Semiring::fold(sum[j], l, load(row + 4 * j));
     }
-    for (int j = 0; j < W; ++j) out[j] = sum[j];
+    for (int j = 0; j < W; ++j) store(out + 4 * j, sum[j]);
 }
 
 // out = left ⊗ matrix, matrix [n][stride], stride a multiple of 4.
 template <class Semiring>
 void product(const double* left, const double* matrix, int64_t n, int64_t stride, double* out) {
     int64_t j = 0;
-    for (; j + 32 <= stride; j += 32) product_columns<Semiring, 32>(left, matrix + j, n, stride, out + j);
+    for (; j + 32 <= stride; j += 32) product_columns<Semiring, 8>(left, matrix + j, n, stride, out + j);
     switch (stride - j) {
-        case 28: product_columns<Semiring, 28>(left, matrix + j, n, stride, out + j); break;
-        case 24: product_columns<Semiring, 24>(left, matrix + j, n, stride, out + j); break;
-        case 20: product_columns<Semiring, 20>(left, matrix + j, n, stride, out + j); break;
-        case 16: product_columns<Semiring, 16>(left, matrix + j, n, stride, out + j); break;
-        case 12: product_columns<Semiring, 12>(left, matrix + j, n, stride, out + j); break;
-        case 8: product_columns<Semiring, 8>(left, matrix + j, n, stride, out + j); break;
-        case 4: product_columns<Semiring, 4>(left, matrix + j, n, stride, out + j); break;
+        case 28: product_columns<Semiring, 7>(left, matrix + j, n, stride, out + j); break;
+        case 24: product_columns<Semiring, 6>(left, matrix + j, n, stride, out + j); break;
+        case 20: product_columns<Semiring, 5>(left, matrix + j, n, stride, out + j); break;
+        case 16: product_columns<Semiring, 4>(left, matrix + j, n, stride, out + j); break;
+        case 12: product_columns<Semiring, 3>(left, matrix + j, n, stride, out + j); break;
+        case 8: product_columns<Semiring, 2>(left, matrix + j, n, stride, out + j); break;
+        case 4: product_columns<Semiring, 1>(left, matrix + j, n, stride, out + j); break;
         default: break;
     }
 }
@@ -148,25 +167,21 @@ struct Range {
 };
 
 inline Range range_of(const double* scores, int64_t stride) {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    double high[4] = {minus_infinity, minus_infinity, minus_infinity, minus_infinity};
-    double low[4] = {infinity, infinity, infinity, infinity};
-    for (int64_t y = 0; y < stride; y += 4)
-        for (int j = 0; j < 4; ++j) {
-            const double s = scores[y + j];
-            high[j] = s > high[j] ? s : high[j];
-            const double finite = s == minus_infinity ? infinity : s;
-            low[j] = finite < low[j] ? finite : low[j];
-        }
+    const Lanes infinity = spread(std::numeric_limits<double>::infinity());
+    Lanes high = -infinity, low = infinity;
+    for (int64_t y = 0; y < stride; y += 4) {
+        const Lanes s = load(scores + y);
+        high = larger(high, s);
+        low = smaller(low, s == -infinity ? infinity : s);
+    }
     const double h = std::max(std::max(high[0], high[1]), std::max(high[2], high[3]));
     const double l = std::min(std::min(low[0], low[1]), std::min(low[2], low[3]));
     return {h, h - l};
 }
 
 inline double sum_of(const double* values, int64_t stride) {
-    double sum[4] = {};
-    for (int64_t y = 0; y < stride; y += 4)
-        for (int j = 0; j < 4; ++j) sum[j] += values[y + j];
+    Lanes sum = spread(0.0);
+    for (int64_t y = 0; y < stride; y += 4) sum += load(values + y);
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
@@ -261,36 +276,40 @@ bool sequence_marginals(const double* node, const int32_t* kind, const PairTable
     return true;
 }
 
-// sum[i][j] += Σ over steps of left[t−1][i] · right[t][j]: two rows of a tile of columns stay in registers.
+// sum[i][j] += Σ over steps of left[t−1][i] · right[t][j]: two rows of 4·W columns stay in registers.
 template <int W>
 void add_outer_columns(const int32_t* steps, int64_t n, const double* left, const double* right, int64_t Y,
                        int64_t S, double* sum) {
     for (int64_t i = 0; i < Y; i += 2) {
         const int64_t second = i + 1 < Y ? i + 1 : i;
-        double a[W] = {}, b[W] = {};
+        Lanes a[W], b[W];
+        for (int j = 0; j < W; ++j) a[j] = b[j] = spread(0.0);
         for (int64_t s = 0; s < n; ++s) {
             const double* l = left + (static_cast<int64_t>(steps[s]) - 1) * S;
             const double* r = right + static_cast<int64_t>(steps[s]) * S;
-            const double x = l[i], y = l[second];
-            for (int j = 0; j < W; ++j) a[j] += x * r[j];
-            for (int j = 0; j < W; ++j) b[j] += y * r[j];
+            const Lanes x = spread(l[i]), y = spread(l[second]);
+            for (int j = 0; j < W; ++j) {
+                const Lanes z = load(r + 4 * j);
+                a[j] += x * z;
+                b[j] += y * z;
+            }
         }
-        for (int j = 0; j < W; ++j) sum[i * S + j] += a[j];
+        for (int j = 0; j < W; ++j) store(sum + i * S + 4 * j, load(sum + i * S + 4 * j) + a[j]);
         if (second != i)
-            for (int j = 0; j < W; ++j) sum[second * S + j] += b[j];
+            for (int j = 0; j < W; ++j) store(sum + second * S + 4 * j, load(sum + second * S + 4 * j) + b[j]);
     }
 }
 
 inline void add_outer(const int32_t* steps, int64_t n, const double* left, const double* right, int64_t Y,
                       int64_t S, double* sum) {
     int64_t j = 0;
-    for (; j + 24 <= S; j += 24) add_outer_columns<24>(steps, n, left, right + j, Y, S, sum + j);
+    for (; j + 24 <= S; j += 24) add_outer_columns<6>(steps, n, left, right + j, Y, S, sum + j);
     switch (S - j) {
-        case 20: add_outer_columns<20>(steps, n, left, right + j, Y, S, sum + j); break;
-        case 16: add_outer_columns<16>(steps, n, left, right + j, Y, S, sum + j); break;
-        case 12: add_outer_columns<12>(steps, n, left, right + j, Y, S, sum + j); break;
-        case 8: add_outer_columns<8>(steps, n, left, right + j, Y, S, sum + j); break;
-        case 4: add_outer_columns<4>(steps, n, left, right + j, Y, S, sum + j); break;
+        case 20: add_outer_columns<5>(steps, n, left, right + j, Y, S, sum + j); break;
+        case 16: add_outer_columns<4>(steps, n, left, right + j, Y, S, sum + j); break;
+        case 12: add_outer_columns<3>(steps, n, left, right + j, Y, S, sum + j); break;
+        case 8: add_outer_columns<2>(steps, n, left, right + j, Y, S, sum + j); break;
+        case 4: add_outer_columns<1>(steps, n, left, right + j, Y, S, sum + j); break;
         default: break;
     }
 }

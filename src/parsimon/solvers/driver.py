@@ -1,0 +1,132 @@
+"""The one loop around every solver: clock, limits, events, development set, checkpoints, Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from parsimon.problem import Problem
+from parsimon.solvers.base import Event, Iterate, Result, Solver, Status, Weights
+
+
+@dataclass
+class Validation:
+    """Early stopping: scores weights on a development set every few iterations, keeps the best.
+
+    Training stops when `patience` scores in a row have not beaten the best one.
+    """
+
+    score: Callable[[Weights], float]
+    every: int = 5
+    patience: int = 10
+    best: float = field(default=float("-inf"), init=False)
+    best_iterate: Iterate | None = field(default=None, init=False)
+    _since_best: int = field(default=0, init=False)
+
+    def see(self, iterate: Iterate) -> float:
+        """Scores an iterate."""
+        score = self.score(iterate.weights)
+        if score > self.best:
+            self.best, self.best_iterate, self._since_best = score, iterate, 0
+        else:
+            self._since_best += 1
+        return score
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether patience has run out."""
+        return self._since_best >= self.patience
+
+
+@dataclass
+class Monitor:
+    """What is watched while a solver runs."""
+
+    max_iterations: int | None = None
+    time_limit: float | None = None
+    callbacks: Sequence[Callable[[Event], Any]] = ()
+    validation: Validation | None = None
+    checkpoint: Callable[[Weights, list[Event]], None] | None = None
+    checkpoint_every: float = 30.0
+    started: float = field(default_factory=time.perf_counter)
+    history: list[Event] = field(default_factory=list)
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """Within it, the first Ctrl-C sets a flag; a second one interrupts at once."""
+    flag = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield flag
+        return
+    previous = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: Any) -> None:
+        if flag.is_set() and callable(previous):
+            previous(number, frame)
+        flag.set()
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield flag
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | None = None) -> Result:
+    """Runs a solver until it converges or the monitor says stop; Ctrl-C returns the best model so far."""
+    watch = monitor or Monitor()
+    first = len(watch.history)
+    last_checkpoint = time.perf_counter()
+    last: Iterate | None = None
+    status: Status | None = None
+    with interruptible() as interrupted:
+        for last in solver.iterate(problem, start):
+            number = len(watch.history) - first
+            now = time.perf_counter()
+            dev = None
+            if watch.validation is not None and (number % watch.validation.every == 0 or last.status is not None):
+                dev = watch.validation.see(last)
+            event = Event(
+                iteration=len(watch.history),
+                seconds=now - watch.started,
+                objective=last.objective,
+                active=last.weights.n_active,
+                evaluations=last.evaluations,
+                phase=last.phase,
+                kkt=last.kkt,
+                gap=last.gap,
+                dev=dev,
+            )
+            watch.history.append(event)
+            for callback in watch.callbacks:
+                callback(event)
+            if watch.checkpoint is not None and now - last_checkpoint >= watch.checkpoint_every:
+                watch.checkpoint(last.weights, watch.history)
+                last_checkpoint = time.perf_counter()
+            status = last.status or _stop(watch, number, interrupted.is_set())
+            if status is not None:
+                break
+    assert last is not None, "a solver yields at least once"
+    if watch.checkpoint is not None:
+        watch.checkpoint(last.weights, watch.history)
+    if watch.validation is not None and watch.validation.best_iterate is not None:
+        last = watch.validation.best_iterate
+    return Result(last.weights, status or Status.CONVERGED, last.objective, last.kkt, last.gap, watch.history)
+
+
+def _stop(watch: Monitor, iteration: int, interrupted: bool) -> Status | None:
+    if interrupted:
+        return Status.INTERRUPTED
+    if watch.validation is not None and watch.validation.exhausted:
+        return Status.DEVELOPMENT
+    if watch.max_iterations is not None and iteration >= watch.max_iterations:
+        return Status.ITERATIONS
+    if watch.time_limit is not None and time.perf_counter() - watch.started >= watch.time_limit:
+        return Status.TIME
+    return None

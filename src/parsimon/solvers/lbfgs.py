@@ -1,0 +1,128 @@
+"""L-BFGS: quasi-Newton with limited memory (Nocedal 1980; Liu & Nocedal 1989), for smooth problems."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from parsimon._core import dot
+from parsimon.arrays import Array
+from parsimon.problem import Problem
+from parsimon.solvers.base import Iterate, Requires, Status, Weights
+
+
+class InverseHessian:
+    """The inverse Hessian that the last few steps s and changes of gradient y have shown."""
+
+    def __init__(self, memory: int) -> None:
+        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=memory)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def update(self, s: Array, y: Array) -> None:
+        """Takes in a pair, unless the curvature along it is not positive."""
+        sy = dot(s, y)
+        if sy > 1e-12 * dot(y, y):
+            self._pairs.append((s, y, 1.0 / sy))
+
+    def times(self, v: Array) -> Array:
+        """H v, by the two-loop recursion (Nocedal & Wright 2006, algorithm 7.4)."""
+        q = v.copy()
+        coefficients = []
+        for s, y, rho in reversed(self._pairs):
+            a = rho * dot(s, q)
+            q -= a * y
+            coefficients.append(a)
+        if self._pairs:
+            _, y, rho = self._pairs[-1]
+            q *= 1.0 / (rho * dot(y, y))
+        for (s, y, rho), a in zip(self._pairs, reversed(coefficients), strict=True):
+            q += (a - rho * dot(y, q)) * s
+        return q
+
+
+def backtrack(
+    evaluate: Callable[[float], tuple[float, Array, Array]],
+    objective: float,
+    slope: Callable[[Array], float],
+    step: float,
+    *,
+    decrease: float = 1e-4,
+    smallest: float = 1e-12,
+) -> tuple[float, Array, Array, int] | None:
+    """Halves the step until the objective falls enough: F(w') ≤ F(w) + decrease · slope(w').
+
+    `evaluate(step)` gives objective, point and gradient there. Returns them with the number of evaluations, or
+    ``None`` when no step will do.
+    """
+    tried = 0
+    while step > smallest:
+        value, point, gradient = evaluate(step)
+        tried += 1
+        if np.isfinite(value) and value <= objective + decrease * slope(point):
+            return value, point, gradient, tried
+        step *= 0.5
+    return None
+
+
+@dataclass(frozen=True)
+class LBFGS:
+    """Limited-memory BFGS with a backtracking line search.
+
+    Converges when no partial derivative is larger than `tol` times the largest one at the start.
+    """
+
+    memory: int = 10
+    tol: float = 1e-5
+    name: ClassVar[str] = "lbfgs"
+    requires: ClassVar[Requires] = Requires(smooth_loss=True, smooth_penalty=True, separable_penalty=True)
+
+    def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
+        """Yields after every step."""
+        penalty = problem.penalty
+
+        def evaluate(w: Array) -> tuple[float, Array]:
+            loss, gradient = problem.loss_and_gradient(w)
+            gradient += penalty.smooth_gradient(w)
+            return loss + penalty.value(w), gradient
+
+        w = start.dense().copy()
+        objective, gradient = evaluate(w)
+        evaluations = 1
+        hessian = InverseHessian(self.memory)
+        largest = scale = float(np.max(np.abs(gradient), initial=0.0))
+        status = Status.CONVERGED if largest == 0 else None
+        while True:
+            weights = Weights(w, None, problem.n_features)
+            yield Iterate(weights, objective, evaluations, kkt=largest, phase=self.name, status=status)
+            if status is not None:
+                return
+            direction = -hessian.times(gradient)
+            if not dot(direction, gradient) < 0:
+                hessian = InverseHessian(self.memory)
+                direction = -gradient
+            first = 1.0 if len(hessian) else 1.0 / max(np.sqrt(dot(gradient, gradient)), 1e-300)
+
+            def along(step: float, w: Array = w, d: Array = direction) -> tuple[float, Array, Array]:
+                point = w + step * d
+                value, slope = evaluate(point)
+                return value, point, slope
+
+            def slope(point: Array, w: Array = w, g: Array = gradient) -> float:
+                return dot(g, point - w)
+
+            found = backtrack(along, objective, slope, first)
+            if found is None:
+                status = Status.STALLED
+                continue
+            objective, point, new_gradient, tried = found
+            evaluations += tried
+            hessian.update(point - w, new_gradient - gradient)
+            w, gradient = point, new_gradient
+            largest = float(np.max(np.abs(gradient)))
+            status = Status.CONVERGED if largest <= self.tol * scale else None

@@ -1,0 +1,60 @@
+"""Proximal subgradient with per-coordinate steps (AdaGrad; Duchi, Hazan & Singer 2011), for any loss.
+
+The hinge and perceptron losses have corners, so quasi-Newton methods do not apply. Here every weight has a step
+that falls with the gradients it has seen, the penalty is applied by its proximal operator, and the best of the
+running average and the last iterate is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from parsimon.problem import Problem
+from parsimon.solvers.base import Iterate, Requires, Status, Weights
+
+
+@dataclass(frozen=True)
+class Subgradient:
+    """w ← prox(w − η G^{−1/2} g), G the sum of squared gradients (AdaGrad).
+
+    There is no optimality certificate: it stops when the best objective has not improved by `tol` (relative)
+    in `window` iterations.
+    """
+
+    step: float = 0.5
+    tol: float = 1e-4
+    window: int = 20
+    name: ClassVar[str] = "subgradient"
+    requires: ClassVar[Requires] = Requires(separable_penalty=True)
+
+    def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
+        """Yields the best iterate so far after every step."""
+        w = start.dense().copy()
+        seen = np.zeros_like(w)
+        best, best_objective = w, np.inf
+        reference, since = np.inf, 0
+        evaluations = 0
+        while True:
+            loss, gradient = problem.loss_and_gradient(w)
+            objective = loss + problem.penalty.value(w)
+            evaluations += 1
+            if objective < best_objective:
+                best, best_objective = w, objective
+            if best_objective < reference * (1 - self.tol) or not np.isfinite(reference):
+                reference, since = best_objective, 0
+            else:
+                since += 1
+            status = Status.STALLED if since >= self.window else None
+            if not gradient.any() and objective <= best_objective:
+                status = Status.CONVERGED
+            weights = Weights(best, None, problem.n_features)
+            yield Iterate(weights, best_objective, evaluations, phase=self.name, status=status)
+            if status is not None:
+                return
+            seen += gradient * gradient
+            steps = self.step / np.sqrt(seen + 1e-8)
+            w = problem.penalty.prox(w - steps * gradient, steps)
