@@ -1,1 +1,59 @@
-"""Parsimon."""
+"""Parsimon learns small, fast, explainable structured predictors.
+
+Importing it is cheap: what you name is loaded when you name it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from parsimon.errors import ParsimonError
+    from parsimon.estimators import SequenceLabeler
+    from parsimon.features import Columns, TemplateSet, read_columns, read_labelled
+    from parsimon.model_file import load_model, save_model
+    from parsimon.penalties import L1, L2, ElasticNet
+    from parsimon.sequence_model import SequenceModel
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "SequenceLabeler": "parsimon.estimators",
+    "SequenceModel": "parsimon.sequence_model",
+    "load_model": "parsimon.model_file",
+    "save_model": "parsimon.model_file",
+    "L1": "parsimon.penalties",
+    "L2": "parsimon.penalties",
+    "ElasticNet": "parsimon.penalties",
+    "Columns": "parsimon.features",
+    "TemplateSet": "parsimon.features",
+    "read_columns": "parsimon.features",
+    "read_labelled": "parsimon.features",
+    "ParsimonError": "parsimon.errors",
+}
+
+__all__ = [
+    "L1",
+    "L2",
+    "Columns",
+    "ElasticNet",
+    "ParsimonError",
+    "SequenceLabeler",
+    "SequenceModel",
+    "TemplateSet",
+    "load_model",
+    "read_columns",
+    "read_labelled",
+    "save_model",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'parsimon' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

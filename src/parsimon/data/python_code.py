@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from parsimon.data.atomic import write_atomically
+from parsimon.atomic import write_atomically
 from parsimon.data.python_labels import LabelSequences, Sequences, label_python
 from parsimon.errors import ParsimonError
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
-from parsimon.data.atomic import write_atomically
+from parsimon.atomic import write_atomically
 from parsimon.errors import ParsimonError
 
 if TYPE_CHECKING:

@@ -1,0 +1,343 @@
+"""SequenceLabeler: the scikit-learn face of sequence training and the sequence model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from parsimon.arrays import Array, IntArray
+from parsimon.errors import ParsimonError
+from parsimon.features.columns import Columns, Labels
+from parsimon.features.item_features import ItemFeatures, MatrixFeatures, SparseSequences
+from parsimon.features.presets import get_preset, preset_names
+from parsimon.features.template_features import TemplateFeatures
+from parsimon.features.templates import TemplateSet
+from parsimon.label_schemes import Transitions, constraints, forbid
+from parsimon.losses import Loss
+from parsimon.metrics import has_spans, span_f1, token_accuracy
+from parsimon.model_file import dump_model, load_model, parse_model, save_model
+from parsimon.penalties import ElasticNet, Penalty
+from parsimon.sequence_model import SequenceModel
+from parsimon.sequence_training import SequenceTraining
+from parsimon.solvers import Event, Solver
+
+
+class SequenceLabeler(BaseEstimator):
+    """A sparse sequence labeller: a linear chain over features that learning keeps or drops.
+
+    Minimises Σ loss + l1 ‖w‖₁ + l2/2 ‖w‖².
+
+    Parameters
+    ----------
+    templates : str, Path, TemplateSet or None
+        Feature templates over columns: a Wapiti or CRF++ template file, a preset's name, or a `TemplateSet`.
+        ``None`` means that X holds ready-made features.
+    l1, l2 : float
+        Strengths of the penalty: Wapiti's ρ1 and ρ2; CRFsuite's c1, and twice its c2.
+    loss : {"log", "hinge", "perceptron"} or Loss
+        ``log`` is a conditional random field.
+    penalty : Penalty or None
+        Takes the place of `l1` and `l2`.
+    penalize_bias : bool
+        Whether biases and label bigrams are penalised like all other features, as Wapiti and CRFsuite do.
+    candidates : {"all", "seen"}
+        Features are attributes with all labels (Wapiti, CRF++) or only with labels seen together (CRFsuite).
+    cutoff : int
+        Attributes that occur less often are left out.
+    solver : str or Solver
+        ``auto``, ``working-set``, ``owlqn``, ``lbfgs``, ``subgradient``.
+    tol, max_iter, time_limit
+        When to stop: optimality tolerance, iterations, seconds.
+    debias : float or None
+        After an L1 fit, refit the surviving features with this (small) L2 strength only.
+    decoding : str, Transitions, list of pairs or None
+        Which label sequences are possible in prediction: ``"iob2"``, ``"iobes"``, ``"iob1"``, ``"auto"``, pairs
+        of labels that may not follow each other, or anything (``None``).
+    dev_metric, patience
+        How the development set given to `fit` is scored, and how long to wait for a better score.
+    warm_start : bool
+        Start from the weights of the last fit.
+    n_jobs : int or None
+        Threads; the result does not depend on them.
+    callback : callable or None
+        Called with every training `Event`.
+
+    Examples
+    --------
+    >>> from parsimon import SequenceLabeler
+    >>> X = [[{"w": "the"}, {"w": "dog"}], [{"w": "a"}, {"w": "cat"}]] * 5
+    >>> y = [["D", "N"], ["D", "N"]] * 5
+    >>> labeler = SequenceLabeler(l1=0.1).fit(X, y)
+    >>> labeler.predict([[{"w": "the"}, {"w": "cat"}]])
+    [['D', 'N']]
+    """
+
+    def __init__(
+        self,
+        templates: str | Path | TemplateSet | None = None,
+        *,
+        l1: float = 0.5,
+        l2: float = 1e-5,
+        loss: str | Loss = "log",
+        penalty: Penalty | None = None,
+        penalize_bias: bool = True,
+        candidates: str = "all",
+        cutoff: int = 1,
+        transitions: bool = True,
+        solver: str | Solver = "auto",
+        tol: float | None = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        debias: float | None = None,
+        decoding: str | Transitions | Sequence[tuple[str, str]] | None = None,
+        dev_metric: str = "auto",
+        patience: int = 10,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        callback: Callable[[Event], Any] | None = None,
+    ) -> None:
+        self.templates = templates
+        self.l1 = l1
+        self.l2 = l2
+        self.loss = loss
+        self.penalty = penalty
+        self.penalize_bias = penalize_bias
+        self.candidates = candidates
+        self.cutoff = cutoff
+        self.transitions = transitions
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.debias = debias
+        self.decoding = decoding
+        self.dev_metric = dev_metric
+        self.patience = patience
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.callback = callback
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        lengths: IntArray | None = None,
+        sample_weight: Array | None = None,
+        dev: tuple[Any, Any] | None = None,
+    ) -> SequenceLabeler:
+        """Learns from sequences X and label sequences y.
+
+        X: lists of tokens (column tuples when there are templates, else feature dicts or lists of feature strings), a
+        `Columns`, or a sparse matrix with `lengths`. A label ``None`` is not known and is summed over. `dev` is
+        a pair (X, y) for early stopping.
+        """
+        space, data = self._space_and_data(X, lengths)
+        labels = Labels.from_sequences(y)
+        start = getattr(self, "model_", None) if self.warm_start else None
+        development = None
+        if dev is not None:
+            development = (self._data(dev[0], None), Labels.from_sequences(dev[1]))
+        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        model = self._training().fit(space, data, labels, dev=development, weights=weights, start=start)
+        self._take(model)
+        return self
+
+    def path(self, X: Any, y: Any, strengths: Sequence[float]) -> Iterator[tuple[float, SequenceLabeler]]:
+        """Fitted labellers for falling L1 strengths, each started from the one before."""
+        space, data = self._space_and_data(X, None)
+        for strength, model in self._training().path(space, data, Labels.from_sequences(y), strengths):
+            labeler = type(self)(**{**self.get_params(deep=False), "l1": strength})
+            labeler._take(model)
+            yield strength, labeler
+
+    def max_strength(self, X: Any, y: Any) -> float:
+        """The smallest l1 at which every penalised weight is zero."""
+        space, data = self._space_and_data(X, None)
+        return self._training().max_strength(space, data, Labels.from_sequences(y))
+
+    def predict(self, X: Any, *, lengths: IntArray | None = None, given: Any = None) -> list[list[str]]:
+        """The best labels; `given` fixes some of them (``None`` leaves a token free)."""
+        observations, fixed = self._observe(X, lengths, given)
+        ids = self.model_.decode(observations, threads=self._threads, allowed=self._allowed(), given=fixed)
+        return list(self.model_.as_labels(ids, observations.lengths))  # type: ignore[arg-type]
+
+    def predict_marginals(self, X: Any, *, lengths: IntArray | None = None, given: Any = None) -> list[Array]:
+        """P(label | sequence): for every sequence an array of tokens × labels, in the order of `classes_`."""
+        observations, fixed = self._observe(X, lengths, given)
+        marginals, _ = self.model_.marginals(
+            observations, threads=self._threads, allowed=self._allowed(), given=fixed
+        )
+        return np.split(marginals, np.cumsum(observations.lengths)[:-1])
+
+    def predict_kbest(
+        self, X: Any, k: int = 5, *, lengths: IntArray | None = None, given: Any = None
+    ) -> list[list[tuple[float, list[str]]]]:
+        """For every sequence its k best labellings with their log-probabilities, best first."""
+        observations, fixed = self._observe(X, lengths, given)
+        values, ids = self.model_.kbest(
+            observations, k, threads=self._threads, allowed=self._allowed(), given=fixed
+        )
+        ends = np.cumsum(observations.lengths)
+        names = self.model_.labels
+        return [
+            [
+                (float(values[r, i]), [names[y] for y in ids[r, end - length : end]])
+                for r in range(k)
+                if values[r, i] > -np.inf
+            ]
+            for i, (end, length) in enumerate(zip(ends, observations.lengths, strict=True))
+        ]
+
+    def score(self, X: Any, y: Any, *, lengths: IntArray | None = None) -> float:
+        """Span F1 when the labels mark spans (B-, I-, …), else token accuracy."""
+        predicted = self.predict(X, lengths=lengths)
+        gold = [list(sequence) for sequence in y]
+        return span_f1(gold, predicted) if has_spans(self.model_.labels) else token_accuracy(gold, predicted)
+
+    def sparsify(self, threshold: float = 0.0) -> SequenceLabeler:
+        """Drops weights that are not larger than `threshold` in absolute value."""
+        from parsimon.inspect import pruned
+
+        self._check_fitted()
+        self._take(pruned(self.model_, threshold))
+        return self
+
+    def save(self, path: str | Path, *, dtype: str = "float64") -> None:
+        """Writes the model file that `load` and the command line read."""
+        self._check_fitted()
+        save_model(self.model_, path, dtype=dtype)
+
+    @classmethod
+    def load(cls, path: str | Path, **parameters: Any) -> SequenceLabeler:
+        """A fitted labeller from a model file; `parameters` are those of the constructor."""
+        model = load_model(path)
+        settings = {"l1": model.info.get("l1") or 0.0, "l2": model.info.get("l2") or 0.0, **parameters}
+        if isinstance(model.space, TemplateFeatures):
+            settings.setdefault("templates", model.space.templates)
+        labeler = cls(**settings)
+        labeler._take(model)
+        return labeler
+
+    @property
+    def coef_(self) -> Array:
+        """The non-zero weights."""
+        self._check_fitted()
+        return self.model_.weights
+
+    def _take(self, model: SequenceModel) -> None:
+        self.model_ = model
+        self.classes_ = np.array(model.labels, dtype=object)
+        self.n_features_ = len(model.weights)
+        self.objective_ = model.info.get("objective")
+        self.history_ = model.info.get("history", [])
+        self.n_iter_ = len(self.history_)
+
+    def _training(self) -> SequenceTraining:
+        penalty = self.penalty if self.penalty is not None else ElasticNet(l1=self.l1, l2=self.l2)
+        return SequenceTraining(
+            loss=self.loss,
+            penalty=penalty,
+            penalize_bias=self.penalize_bias,
+            candidates=self.candidates,
+            solver=self.solver,
+            tol=self.tol,
+            max_iterations=self.max_iter,
+            time_limit=self.time_limit,
+            dev_metric=self.dev_metric,
+            patience=self.patience,
+            debias=self.debias,
+            threads=self._threads,
+            callbacks=() if self.callback is None else (self.callback,),
+        )
+
+    @property
+    def _threads(self) -> int:
+        import os
+
+        if self.n_jobs is None:
+            return 1
+        if self.n_jobs == 0:
+            raise ParsimonError("n_jobs must not be 0; use 1 for one thread or -1 for all processors.")
+        return self.n_jobs if self.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + self.n_jobs)
+
+    def _space_and_data(self, X: Any, lengths: IntArray | None) -> tuple[Any, Any]:
+        data = self._data(X, lengths)
+        if isinstance(data, SparseSequences):
+            return MatrixFeatures(transitions=self.transitions), data
+        if self.templates is None:
+            return ItemFeatures(cutoff=self.cutoff, transitions=self.transitions), data
+        return TemplateFeatures(as_templates(self.templates), cutoff=self.cutoff), data
+
+    def _data(self, X: Any, lengths: IntArray | None) -> Any:
+        if hasattr(X, "tocsr"):
+            if lengths is None:
+                raise ParsimonError("a sparse matrix needs lengths, the number of tokens of every sequence.")
+            return SparseSequences(X, lengths)
+        if isinstance(X, Columns | SparseSequences):
+            if isinstance(X, Columns) and self.templates is None:
+                raise ParsimonError("columns need templates; give a template file or a preset such as 'words'.")
+            return X
+        if not hasattr(X, "__len__") or isinstance(X, str):
+            raise ParsimonError("X must be a list of sequences.")
+        if len(X) and all(isinstance(part, Columns) for part in X):
+            return Columns.concatenate(list(X))
+        if len(X) and all(isinstance(part, SparseSequences) for part in X):
+            from scipy.sparse import vstack
+
+            return SparseSequences(vstack([p.matrix for p in X]), np.concatenate([p.lengths for p in X]))
+        return X if self.templates is None else Columns.from_sequences(X)
+
+    def _observe(self, X: Any, lengths: IntArray | None, given: Any) -> tuple[Any, IntArray | None]:
+        self._check_fitted()
+        observations = self.model_.observe(self._data(X, lengths), self._threads)
+        if given is None:
+            return observations, None
+        labels = Labels.from_sequences(given, names=self.model_.labels)
+        if not np.array_equal(labels.lengths, observations.lengths):
+            raise ParsimonError("given labels must have the same lengths as the sequences (None where free).")
+        return observations, labels.ids
+
+    def _allowed(self) -> Transitions | None:
+        if self.decoding is None or isinstance(self.decoding, Transitions):
+            return self.decoding
+        if isinstance(self.decoding, str):
+            return constraints(self.model_.labels, self.decoding)
+        return forbid(self.model_.labels, self.decoding)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "model_"):
+            raise NotFittedError("this SequenceLabeler is not fitted yet; call fit first.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "model_" in state:
+            state["model_"] = dump_model(state["model_"])
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        model = state.get("model_")
+        if isinstance(model, bytes):
+            state = {**state, "model_": parse_model(model)}
+        super().__setstate__(state)
+
+
+def as_templates(templates: str | Path | TemplateSet) -> TemplateSet:
+    """A template set, a preset by name, or a file."""
+    if isinstance(templates, TemplateSet):
+        return templates
+    if isinstance(templates, str) and templates in preset_names():
+        return get_preset(templates)
+    if isinstance(templates, str) and not Path(templates).exists():
+        raise ParsimonError(
+            f"there is no template file {templates!r} and no preset of that name; presets are {', '.join(preset_names())}."
+        )
+    return TemplateSet.load(Path(templates))

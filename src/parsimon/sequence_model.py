@@ -1,0 +1,179 @@
+"""A fitted sequence labeller: labels, the attributes that are left, and their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from parsimon.arrays import Array, IntArray
+from parsimon.design import FeatureIndex, build_chain
+from parsimon.errors import ParsimonError
+from parsimon.features.columns import Columns, Labels
+from parsimon.features.observations import Observations
+from parsimon.features.space import FeatureSpace
+from parsimon.label_schemes import Transitions
+from parsimon.solvers.base import Weights
+from parsimon.structures.chain import Chain, ChainParts
+from parsimon.workspace import Workspace
+
+BATCH = 1 << 21  # part scores held at a time while predicting
+
+
+@dataclass(frozen=True)
+class SequenceModel:
+    """What training leaves behind, and all that prediction needs.
+
+    Only attributes with a non-zero weight are in `space`; `index` lists their labels; `weights` has one
+    number for each, none of them zero.
+    """
+
+    labels: tuple[str, ...]
+    space: FeatureSpace
+    index: FeatureIndex
+    weights: Array
+    info: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_weights(
+        cls, labels: tuple[str, ...], space: FeatureSpace, index: FeatureIndex, weights: Weights, info: dict[str, Any]
+    ) -> SequenceModel:
+        """Keeps what is not zero."""
+        kept = weights.nonzero()
+        assert kept.features is not None
+        node, pair = index.split(kept.features)
+        node_attribute, node_column = index.node.describe(np.ascontiguousarray(node, np.int64))
+        pair_attribute, pair_column = index.pair.describe(np.ascontiguousarray(pair, np.int64))
+        alive = [np.zeros(space.n_node, bool), np.zeros(space.n_pair, bool)]
+        alive[0][node_attribute] = True
+        alive[1][pair_attribute] = True
+        small = FeatureIndex(
+            len(labels),
+            listed_rows(node_attribute, node_column, alive[0], len(labels)),
+            listed_rows(pair_attribute, pair_column, alive[1], len(labels) ** 2),
+        )
+        return cls(labels, space.keep(*alive), small, np.ascontiguousarray(kept.values), info)
+
+    @property
+    def n_labels(self) -> int:
+        """How many labels there are."""
+        return len(self.labels)
+
+    def scored(
+        self, observations: Observations, threads: int, allowed: Transitions | None = None
+    ) -> Iterator[tuple[slice, slice, Chain, ChainParts]]:
+        """Sequences in batches, with their chains and part scores; forbidden labels and pairs score −∞."""
+        workspace = Workspace()
+        for chosen, tokens, part in observations.batches(max(BATCH // self.n_labels, 1)):
+            design, chain = build_chain(part, self.index, threads=threads, workspace=workspace)
+            scores = design.scores(self.weights)
+            if allowed is not None:
+                forbid(scores, chain, allowed)
+            yield chosen, tokens, chain, scores
+
+    def decode(
+        self,
+        observations: Observations,
+        *,
+        threads: int = 1,
+        allowed: Transitions | None = None,
+        given: IntArray | None = None,
+    ) -> IntArray:
+        """The best label of every token; `given` fixes labels (−1 leaves a token free)."""
+        out = np.empty(observations.n_tokens, np.int32)
+        for _, tokens, chain, scores in self.scored(observations, threads, allowed):
+            if given is not None:
+                scores = chain.constrain(scores, given[tokens])
+            out[tokens] = chain.argmax(scores)[1]
+        return out
+
+    def marginals(
+        self,
+        observations: Observations,
+        *,
+        threads: int = 1,
+        allowed: Transitions | None = None,
+        given: IntArray | None = None,
+    ) -> tuple[Array, Array]:
+        """P(label | sequence) of every token (tokens × labels), and log Z of every sequence."""
+        out = np.empty((observations.n_tokens, self.n_labels))
+        log_z = np.empty(len(observations.lengths))
+        for chosen, tokens, chain, scores in self.scored(observations, threads, allowed):
+            if given is not None:
+                scores = chain.constrain(scores, given[tokens])
+            log_z[chosen], parts = chain.marginals(scores)
+            out[tokens] = parts.node
+        return out, log_z
+
+    def kbest(
+        self,
+        observations: Observations,
+        k: int,
+        *,
+        threads: int = 1,
+        allowed: Transitions | None = None,
+        given: IntArray | None = None,
+    ) -> tuple[Array, IntArray]:
+        """The k best labellings: log-probabilities (k, sequences), −∞ where there are fewer, and labels (k, tokens)."""
+        if k < 1:
+            raise ParsimonError(f"k must be at least 1, not {k}.")
+        values = np.empty((k, len(observations.lengths)))
+        labels = np.empty((k, observations.n_tokens), np.int32)
+        for chosen, tokens, chain, scores in self.scored(observations, threads, allowed):
+            if given is not None:
+                scores = chain.constrain(scores, given[tokens])
+            values[:, chosen], labels[:, tokens] = chain.kbest(scores, k)
+            log_z, _ = chain.marginals(scores)
+            values[:, chosen] -= log_z
+        return values, labels
+
+    def log_likelihood(self, observations: Observations, labels: Labels, *, threads: int = 1) -> float:
+        """Σ log P(labels | sequence)."""
+        total = 0.0
+        for _, tokens, chain, scores in self.scored(observations, threads):
+            gold = labels.ids[tokens]
+            attained = chain.score(scores, gold)
+            log_z, _ = chain.marginals(scores)
+            total += float(np.sum(attained - log_z))
+        return total
+
+    def as_labels(self, ids: IntArray, lengths: IntArray) -> Labels:
+        """Label numbers with their names."""
+        return Labels(ids, lengths, self.labels)
+
+    def observe(self, X: Any, threads: int = 1) -> Observations:
+        """The attributes of an input that the model knows."""
+        return self.space.observe(X, threads)
+
+    @property
+    def needs_columns(self) -> int:
+        """How many columns an input must have (0 when the model does not read columns)."""
+        templates = getattr(self.space, "templates", None)
+        return 0 if templates is None else int(templates.n_columns)
+
+    def predict_columns(self, X: Columns, threads: int = 1) -> Labels:
+        """Labels for columns."""
+        observations = self.observe(X, threads)
+        return self.as_labels(self.decode(observations, threads=threads), X.lengths)
+
+
+def listed_rows(attribute: IntArray, column: IntArray, alive: Any, width: int) -> Any:
+    """The features of the attributes that are alive, renumbered."""
+    from parsimon._core import FeatureRows
+
+    number = np.cumsum(alive) - 1
+    n = int(alive.sum())
+    start = np.searchsorted(number[attribute], np.arange(n + 1)).astype(np.int64)
+    return FeatureRows(n, width, start, np.ascontiguousarray(column, np.int32))
+
+
+def forbid(scores: ChainParts, chain: Chain, allowed: Transitions) -> None:
+    """−∞ for pairs that may not follow each other, and for labels that may not begin or end a sequence."""
+    scores.pair[:, ~allowed.pair] = -np.inf
+    lengths = np.diff(chain.offsets)
+    first = chain.offsets[:-1][lengths > 0]
+    last = chain.offsets[1:][lengths > 0] - 1
+    scores.node[np.ix_(first, np.flatnonzero(~allowed.start))] = -np.inf
+    scores.node[np.ix_(last, np.flatnonzero(~allowed.end))] = -np.inf

@@ -1,0 +1,305 @@
+"""From labelled sequences to a fitted model: the wiring of features, problem, solver and model. No algorithms."""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parsimon.arrays import Array, IntArray
+from parsimon.checkpoint import load_checkpoint, save_checkpoint
+from parsimon.design import FeatureIndex, build_chain
+from parsimon.errors import ParsimonError
+from parsimon.features.columns import Labels
+from parsimon.features.observations import Observations
+from parsimon.features.space import FeatureSpace
+from parsimon.losses import Loss, get_loss
+from parsimon.metrics import SpanCounter, has_spans
+from parsimon.penalties import L2, ElasticNet, Penalty
+from parsimon.problem import Batch, Problem
+from parsimon.sequence_model import SequenceModel
+from parsimon.solvers import LBFGS, Event, Monitor, Result, Solver, Validation, Weights, choose_solver, drive
+from parsimon.workspace import Workspace
+
+BATCH = 1 << 20  # part scores (tokens × labels) in one batch: 8 MB
+
+
+@dataclass(frozen=True)
+class SequenceTraining:
+    """How to train. `fit` does it; the parts of it are there for paths and experiments."""
+
+    loss: str | Loss = "log"
+    penalty: Penalty = field(default_factory=lambda: ElasticNet(l1=0.5, l2=1e-5))
+    penalize_bias: bool = True
+    candidates: str = "all"
+    solver: str | Solver = "auto"
+    tol: float | None = None
+    max_iterations: int | None = None
+    time_limit: float | None = None
+    dev_metric: str = "auto"
+    patience: int = 10
+    debias: float | None = None
+    threads: int = 1
+    callbacks: Sequence[Callable[[Event], Any]] = ()
+    checkpoint: Path | None = None
+    checkpoint_every: float = 30.0
+    resume: bool = False
+
+    def fit(
+        self,
+        space: FeatureSpace,
+        X: Any,
+        y: Labels,
+        *,
+        dev: tuple[Any, Labels] | None = None,
+        weights: Array | None = None,
+        start: SequenceModel | None = None,
+    ) -> SequenceModel:
+        """Learns attributes and weights, and keeps what is not zero."""
+        began = time.perf_counter()
+        task = self.prepare(space, X, y, weights)
+        first = task.weights_of(start) if start is not None else Weights.zeros(task.problem.n_features)
+        result = self.solve(task, first, dev=dev, began=began)
+        return task.model(result, self.describe(task, result, time.perf_counter() - began))
+
+    def prepare(self, space: FeatureSpace, X: Any, y: Labels, weights: Array | None = None) -> Task:
+        """Numbers attributes and features and sets the problem up."""
+        observations = space.learn(X, self.threads)
+        check_labels(observations, y)
+        if self.candidates == "all":
+            index = FeatureIndex.all_labels(len(y.names), space.n_node, space.n_pair)
+        elif self.candidates == "seen":
+            index = FeatureIndex.seen_pairs(observations, y.ids, len(y.names), space.n_node, space.n_pair)
+        else:
+            raise ParsimonError(f"candidates must be 'all' or 'seen', not {self.candidates!r}.")
+        if weights is not None and (len(weights) != len(y) or not np.all(np.isfinite(weights)) or np.any(weights < 0)):
+            raise ParsimonError("sequence weights must be finite and not negative, one for every sequence.")
+        penalty = self.penalty if self.penalize_bias else self._without_bias(space, index)
+        batches = tuple(make_batches(observations, y.ids, index, self.threads, weights))
+        problem = Problem(batches, get_loss(self.loss), penalty, index.n_features)
+        return Task(space, index, y.names, problem, observations.n_tokens)
+
+    def _without_bias(self, space: FeatureSpace, index: FeatureIndex) -> Penalty:
+        if not isinstance(self.penalty, ElasticNet):
+            raise ParsimonError("only L1, L2 and elastic-net penalties can leave biases out.")
+        return self.penalty.exempt(bias_features(space, index), index.n_features)
+
+    def solve(
+        self, task: Task, start: Weights, *, dev: tuple[Any, Labels] | None = None, began: float | None = None
+    ) -> Result:
+        """Runs the solver, then debiasing if asked for."""
+        solver = choose_solver(self.solver, task.problem, self.tol)
+        monitor = Monitor(
+            max_iterations=self.max_iterations,
+            time_limit=self.time_limit,
+            callbacks=self.callbacks,
+            checkpoint_every=self.checkpoint_every,
+            started=began if began is not None else time.perf_counter(),
+        )
+        if dev is not None:
+            monitor.validation = Validation(task.development_score(*dev, self.dev_metric, self.threads), patience=self.patience)
+        if self.checkpoint is not None:
+            path, mark = self.checkpoint, task.fingerprint()
+            monitor.checkpoint = lambda w, history: save_checkpoint(path, mark, w, history)
+            if self.resume:
+                start, monitor.history = load_checkpoint(path, mark)
+        result = drive(solver, task.problem, start, monitor)
+        if self.debias is not None:
+            result = self._debiased(task, result, monitor)
+        return result
+
+    def _debiased(self, task: Task, result: Result, monitor: Monitor) -> Result:
+        """L-BFGS on the surviving features only, with a small L2 penalty in place of what shrank them."""
+        kept = result.weights.nonzero()
+        assert kept.features is not None and self.debias is not None
+        problem = replace(task.problem.restrict(kept.features), penalty=L2(self.debias))
+        refit = drive(
+            LBFGS(tol=1e-4),
+            problem,
+            Weights(kept.values, None, len(kept.values)),
+            Monitor(max_iterations=100, callbacks=monitor.callbacks, started=monitor.started, history=monitor.history),
+        )
+        return replace(refit, weights=Weights(refit.weights.values, kept.features, kept.n_features), status=result.status)
+
+    def path(
+        self, space: FeatureSpace, X: Any, y: Labels, strengths: Sequence[float]
+    ) -> Iterator[tuple[float, SequenceModel]]:
+        """Models for falling L1 strengths, each started from the one before."""
+        if not isinstance(self.penalty, ElasticNet):
+            raise ParsimonError("a path needs an L1 or elastic-net penalty.")
+        task = self.prepare(space, X, y)
+        weights = Weights.zeros(task.problem.n_features)
+        for strength in sorted(strengths, reverse=True):
+            began = time.perf_counter()
+            assert isinstance(task.problem.penalty, ElasticNet)
+            task = replace(task, problem=replace(task.problem, penalty=replace(task.problem.penalty, l1=strength)))
+            result = self.solve(task, weights)
+            weights = result.weights
+            yield strength, task.model(result, self.describe(task, result, time.perf_counter() - began))
+
+    def max_strength(self, space: FeatureSpace, X: Any, y: Labels) -> float:
+        """The L1 strength from which on every (penalised) weight is zero."""
+        task = self.prepare(space, X, y)
+        w = np.zeros(task.problem.n_features)
+        if not self.penalize_bias:
+            free = np.sort(bias_features(space, task.index))
+            result = drive(LBFGS(), replace(task.problem.restrict(free), penalty=L2(0.0)), Weights(np.zeros(len(free)), None, len(free)))
+            w[free] = result.weights.values
+        _, gradient = task.problem.loss_and_gradient(w)
+        weight = getattr(task.problem.penalty, "weight", None)
+        return ElasticNet(l1=1.0, weight=weight).dual_norm(gradient)
+
+    def describe(self, task: Task, result: Result, seconds: float) -> dict[str, Any]:
+        """What a model remembers of its training."""
+        penalty = self.penalty
+        return {
+            "loss": get_loss(self.loss).name,
+            "penalty": repr(penalty),
+            "l1": getattr(penalty, "l1", None),
+            "l2": getattr(penalty, "l2", None),
+            "penalize_bias": self.penalize_bias,
+            "candidates": self.candidates,
+            "candidate_features": task.problem.n_features,
+            "candidate_attributes": task.space.n_node + task.space.n_pair,
+            "candidate_templates": len(task.space.template_names()),
+            "sequences": sum(batch.structure.n_instances for batch in task.problem.batches),
+            "tokens": task.n_tokens,
+            "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
+            "debias": self.debias,
+            "status": result.status.value,
+            "objective": result.objective,
+            "kkt": result.kkt,
+            "gap": result.gap,
+            "seconds": seconds,
+            "history": thinned(result.history),
+        }
+
+
+@dataclass(frozen=True)
+class Task:
+    """A problem together with what its features mean."""
+
+    space: FeatureSpace
+    index: FeatureIndex
+    labels: tuple[str, ...]
+    problem: Problem
+    n_tokens: int
+
+    def model(self, result: Result, info: dict[str, Any]) -> SequenceModel:
+        """The model that a result stands for."""
+        return SequenceModel.from_weights(self.labels, self.space, self.index, result.weights, info)
+
+    def development_score(self, X: Any, y: Labels, metric: str, threads: int) -> Callable[[Weights], float]:
+        """Scores weights on a development set: span F1 or token accuracy."""
+        if metric not in ("auto", "f1", "accuracy"):
+            raise ParsimonError(f"the development metric must be auto, f1 or accuracy, not {metric!r}.")
+        observations = self.space.observe(X, threads)
+        check_labels(observations, y)
+        names = [*self.labels, *(name for name in y.names if name not in self.labels)]
+        gold = y.renumbered(names).ids
+        counter = SpanCounter(names) if metric == "f1" or (metric == "auto" and has_spans(names)) else None
+        batches = list(make_batches(observations, gold, self.index, threads))
+
+        def score(weights: Weights) -> float:
+            kept = weights.nonzero()
+            assert kept.features is not None
+            predicted = []
+            for batch in batches:
+                scores = batch.design.restrict(kept.features).scores(kept.values)
+                predicted.append(batch.structure.argmax(scores)[1])
+            ids = np.concatenate(predicted)
+            if counter is None:
+                return float(np.mean(ids == gold))
+            return counter.count(gold, ids, observations.lengths).f1
+
+        return score
+
+    def weights_of(self, model: SequenceModel) -> Weights:
+        """A model's weights in this task's numbering; features that are not here are left out."""
+        label = {name: i for i, name in enumerate(self.labels)}
+        place = np.array([label.get(name, -1) for name in model.labels])
+        Y, n = len(self.labels), self.index.node.n_features
+        found: list[tuple[IntArray, Array]] = []
+        cut = model.index.node.n_features
+        for part, rows, values, names, known in (
+            (0, model.index.node, model.weights[:cut], model.space.node_names, self.space.node_names),
+            (1, model.index.pair, model.weights[cut:], model.space.pair_names, self.space.pair_names),
+        ):
+            here = self.index.pair if part else self.index.node
+            number = {name: a for a, name in enumerate(known(np.arange(here.n_attributes)))}
+            attribute, column = rows.describe(np.arange(rows.n_features, dtype=np.int64))
+            translate = np.array([number.get(name, -1) for name in names(np.arange(rows.n_attributes))], np.int64)
+            if part:
+                x, y = place[column // model.n_labels], place[column % model.n_labels]
+                column = np.where((x >= 0) & (y >= 0), x * Y + y, -1)
+            else:
+                column = place[column]
+            where = here.find(translate[attribute] if len(attribute) else attribute, column.astype(np.int32))
+            known_features = where >= 0
+            found.append((where[known_features] + part * n, values[known_features]))
+        features = np.concatenate([f for f, _ in found])
+        order = np.argsort(features)
+        return Weights(np.concatenate([v for _, v in found])[order], features[order], self.problem.n_features)
+
+    def fingerprint(self) -> str:
+        """Tells problems apart, so that a checkpoint is only taken up by the problem it belongs to."""
+        mark = zlib.crc32(json.dumps([self.labels, self.problem.n_features, self.problem.loss.name]).encode())
+        mark = zlib.crc32(repr(self.problem.penalty).encode(), mark)
+        for batch in self.problem.batches:
+            mark = zlib.crc32(np.ascontiguousarray(batch.gold).tobytes(), mark)
+        return f"{mark:08x}-{self.n_tokens}-{self.problem.n_features}"
+
+
+def make_batches(
+    observations: Observations, gold: IntArray, index: FeatureIndex, threads: int, weights: Array | None = None
+) -> Iterator[Batch]:
+    """Batches small enough that part scores stay in the cache."""
+    workspace = Workspace()
+    for chosen, tokens, part in observations.batches(max(BATCH // index.n_labels, 1)):
+        design, chain = build_chain(
+            part, index, weights=None if weights is None else weights[chosen], threads=threads, workspace=workspace
+        )
+        yield Batch(design, chain, gold[tokens])
+
+
+def check_labels(observations: Observations, y: Labels) -> None:
+    """Every token needs a label (or None)."""
+    if len(observations.lengths) != len(y.lengths):
+        raise ParsimonError(f"there are {len(observations.lengths)} sequences but labels for {len(y.lengths)}.")
+    differ = np.flatnonzero(observations.lengths != y.lengths)
+    if len(differ):
+        i = int(differ[0])
+        raise ParsimonError(f"sequence {i} has {observations.lengths[i]} tokens but {y.lengths[i]} labels.")
+    if not len(y.names):
+        raise ParsimonError("no token has a label, so there is nothing to learn.")
+
+
+def bias_features(space: FeatureSpace, index: FeatureIndex) -> IntArray:
+    """Features that look at nothing but labels: biases and label bigrams."""
+    node, pair = space.constant()
+    Y = index.n_labels
+
+    def all_of(rows: Any, attributes: IntArray, width: int) -> IntArray:
+        attribute = np.repeat(attributes.astype(np.int64), width)
+        found = rows.find(attribute, np.tile(np.arange(width, dtype=np.int32), len(attributes)))
+        return found[found >= 0]
+
+    return np.concatenate([all_of(index.node, node, Y), all_of(index.pair, pair, Y * Y) + index.node.n_features])
+
+
+def thinned(history: list[Event], most: int = 200) -> list[dict[str, Any]]:
+    """A history short enough for a model file: every certificate, and of the rest some."""
+    every = max(1, len(history) // most)
+    return [
+        {k: round(v, 6) if isinstance(v, float) else v for k, v in vars(event).items() if v not in (None, "")}
+        for i, event in enumerate(history)
+        if i % every == 0 or i == len(history) - 1
+    ]
+
+
