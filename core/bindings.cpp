@@ -363,7 +363,7 @@ NB_MODULE(_core, m) {
                                  {skeleton.data(), skeleton.data() + skeleton.size()});
         }, "tests"_a, "start"_a, "skeleton"_a)
         .def_prop_ro("n_attributes", &Extractor::n_attributes)
-        .def_prop_ro("offsets", [](const Extractor& e) { return give(std::vector<int64_t>(e.offsets())); })
+        .def_prop_ro("offsets", [](const Extractor& e) { return give(std::vector<int64_t>(e.offsets())); }, nb::rv_policy::move)
         .def("tuples", [](const Extractor& e, int32_t skeleton) {
             require(skeleton >= 0 && skeleton < e.n_skeletons(), "no such skeleton");
             const TupleTable& table = e.table(skeleton);
