@@ -125,7 +125,13 @@ struct Chain {
                 weight.empty() ? nullptr : weight.data(), static_cast<int64_t>(piece_kind.size()), piece_start.data(), piece_kind.data(), steps.data()};
     }
 
-    void check(const In2<double>& node, const In3<double>& pair) const {
+    void check_labels(const In<int32_t>& labels) const {
+        require(labels.size() == pair_kind.size(), "there must be one label a token");
+        for (size_t t = 0; t < labels.size(); ++t) require(labels(t) >= 0 && labels(t) < n_labels, "a label is out of range");
+    }
+
+    template <class Node, class Pair>
+    void check(const Node& node, const Pair& pair) const {
         require(node.shape(0) == pair_kind.size() && node.shape(1) == static_cast<size_t>(n_labels),
                 "node scores must be tokens × labels");
         require(pair.shape(0) == static_cast<size_t>(n_kinds) && pair.shape(1) == static_cast<size_t>(n_labels)
@@ -498,6 +504,19 @@ NB_MODULE(_core, m) {
             return kernels().chain_marginals(c.shape(), node.data(), pair.data(), log_z.data(), node_out.data(), pair_out.data(),
                                              left, right, threads);
         }, "node"_a, "pair"_a, "log_z"_a, "node_out"_a, "pair_out"_a, "scratch"_a, "threads"_a)
+        .def("score", [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<int32_t>& labels, InOut<double> out, int threads) {
+            c.check(node, pair);
+            c.check_labels(labels);
+            require(out.size() == c.offsets.size() - 1, "one score a sequence");
+            nb::gil_scoped_release free;
+            kernels().chain_score(c.shape(), node.data(), pair.data(), labels.data(), out.data(), threads);
+        }, "node"_a, "pair"_a, "labels"_a, "out"_a, "threads"_a)
+        .def("add", [](const Chain& c, const In<int32_t>& labels, double times, InOut2<double> node, InOut3<double> pair) {
+            c.check(node, pair);
+            c.check_labels(labels);
+            nb::gil_scoped_release free;
+            kernels().chain_add(c.shape(), labels.data(), times, node.data(), pair.data());
+        }, "labels"_a, "times"_a, "node"_a, "pair"_a)
         .def("argmax", [](const Chain& c, const In2<double>& node, const In3<double>& pair, InOut<double> best,
                           InOut<int32_t> labels, int threads) {
             c.check(node, pair);

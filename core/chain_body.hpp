@@ -399,6 +399,33 @@ inline bool chain_marginals(const ChainShape& shape, const double* node, const d
     return true;
 }
 
+inline void chain_score(const ChainShape& shape, const double* node, const double* pair, const int32_t* labels,
+                        double* out, int threads) {
+    const int64_t Y = shape.n_labels;
+    const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 16);
+    parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
+        for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
+            double sum = 0;
+            for (int64_t t = shape.offsets[i]; t < shape.offsets[i + 1]; ++t) {
+                sum += node[t * Y + labels[t]];
+                if (t > shape.offsets[i]) sum += pair[(shape.pair_kind[t] * Y + labels[t - 1]) * Y + labels[t]];
+            }
+            out[i] = sum;
+        }
+    });
+}
+
+inline void chain_add(const ChainShape& shape, const int32_t* labels, double times, double* node, double* pair) {
+    const int64_t Y = shape.n_labels;
+    for (int64_t i = 0; i < shape.n_sequences; ++i) {
+        const double each = shape.weight ? times * shape.weight[i] : times;
+        for (int64_t t = shape.offsets[i]; t < shape.offsets[i + 1]; ++t) {
+            node[t * Y + labels[t]] += each;
+            if (t > shape.offsets[i]) pair[(shape.pair_kind[t] * Y + labels[t - 1]) * Y + labels[t]] += each;
+        }
+    }
+}
+
 // Viterbi. Instead of storing back-pointers, the way back looks for the predecessor again: Y a token.
 inline bool chain_argmax(const ChainShape& shape, const double* node, const double* pair, double* best,
                          int32_t* labels, int threads) {

@@ -18,8 +18,8 @@ namespace baseline {
 #include "exp_body.hpp"
 #include "scores_body.hpp"
 #include "chain_body.hpp"
-constexpr Kernels table{"baseline",   scores,       pullback, chain_marginals, chain_argmax,
-                        chain_kbest, chain_sample, dot,      exponentials};
+constexpr Kernels table{"baseline",   scores,      pullback,    chain_marginals, chain_score, chain_add,
+                        chain_argmax, chain_kbest, chain_sample, dot,             exponentials};
 }  // namespace baseline
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
@@ -34,8 +34,8 @@ namespace v3 {
 #include "exp_body.hpp"
 #include "scores_body.hpp"
 #include "chain_body.hpp"
-constexpr Kernels table{"x86-64-v3", scores,       pullback, chain_marginals, chain_argmax,
-                        chain_kbest, chain_sample, dot,      exponentials};
+constexpr Kernels table{"x86-64-v3",  scores,      pullback,    chain_marginals, chain_score, chain_add,
+                        chain_argmax, chain_kbest, chain_sample, dot,             exponentials};
 }  // namespace v3
 #if defined(__clang__)
 #pragma clang attribute pop

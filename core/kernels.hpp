@@ -40,6 +40,11 @@ struct Kernels {
     // False: some sequence has no output with a finite score.
     bool (*chain_marginals)(const ChainShape&, const double* node, const double* pair, double* log_z,
                             double* node_out, double* pair_out, double* left, double* right, int threads);
+    // The score of given labels [T], per sequence.
+    void (*chain_score)(const ChainShape&, const double* node, const double* pair, const int32_t* labels, double* out,
+                        int threads);
+    // node += times · weight and pair += times · weight at the parts of given labels [T].
+    void (*chain_add)(const ChainShape&, const int32_t* labels, double times, double* node, double* pair);
     // The best labels [T] and their score per sequence.
     bool (*chain_argmax)(const ChainShape&, const double* node, const double* pair, double* best,
                          int32_t* labels, int threads);

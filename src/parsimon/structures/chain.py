@@ -70,10 +70,6 @@ class Chain:
         self.threads = threads
         self._workspace = workspace or Workspace()
         self._core = _core.Chain(self.offsets, self.pair_kind, weights, n_labels, n_kinds)
-        first = np.zeros(n_tokens, bool)
-        first[self.offsets[:-1][lengths > 0]] = True
-        self._steps = np.flatnonzero(~first)  # tokens that have a step into them
-        self._rows = np.arange(n_tokens, dtype=np.int64) * n_labels  # where each token's scores start
 
     @property
     def n_instances(self) -> int:
@@ -126,10 +122,9 @@ class Chain:
 
     def score(self, scores: ChainParts, output: IntArray) -> Array:
         """The score of complete label sequences."""
-        tokens = scores.node.reshape(-1)[self._rows + output]
-        steps = self._steps
-        tokens[steps] += scores.pair[self.pair_kind[steps], output[steps - 1], output[steps]]
-        return np.add.reduceat(np.append(tokens, 0.0), self.offsets[:-1]) * (np.diff(self.offsets) > 0)
+        out = np.empty(self.n_instances)
+        self._core.score(scores.node, scores.pair, np.ascontiguousarray(output, np.int32), out, self.threads)
+        return out
 
     def indicators(self, output: IntArray) -> ChainParts:
         """Ones (or the sequence's weight) at the parts of complete label sequences."""
@@ -141,15 +136,7 @@ class Chain:
 
     def add_output(self, parts: ChainParts, output: IntArray, times: float) -> None:
         """parts += times · indicators(output)."""
-        Y, steps = self.n_labels, self._steps
-        each: float | Array = times
-        if self.weights is not None:
-            each = times * np.repeat(self.weights, np.diff(self.offsets))
-        flat = parts.node.reshape(-1)
-        flat[self._rows + output] += each
-        which = (self.pair_kind[steps].astype(np.int64) * Y + output[steps - 1]) * Y + output[steps]
-        counts = np.bincount(which, None if isinstance(each, float) else each[steps], minlength=parts.pair.size)
-        parts.pair.reshape(-1)[:] += counts * times if isinstance(each, float) else counts
+        self._core.add(np.ascontiguousarray(output, np.int32), times, parts.node, parts.pair)
 
     def constrain(self, scores: ChainParts, output: IntArray) -> ChainParts:
         """−∞ for every other label where `output` gives one (−1 leaves a token free)."""

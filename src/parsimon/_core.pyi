@@ -1,0 +1,173 @@
+"""Types of the compiled core (see core/bindings.cpp).
+
+Arrays that are only read may be of any integer type; they are converted to the one the core works with. Arrays
+that are written to must have exactly the type named here and be contiguous.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Integers: TypeAlias = NDArray[np.integer[Any]]
+_Int32: TypeAlias = NDArray[np.int32]
+_Int64: TypeAlias = NDArray[np.int64]
+_Bytes: TypeAlias = NDArray[np.uint8]
+_Float64: TypeAlias = NDArray[np.float64]
+
+def instruction_set() -> str:
+    """The build of the hot loops in use on this processor."""
+
+class StringTable:
+    """Every distinct string once, numbered in order of arrival."""
+
+    def __init__(self) -> None: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, id: int, /) -> str: ...
+    def add(self, text: str) -> int: ...
+    def find(self, text: str) -> int: ...
+    def add_all(self, texts: list[str]) -> _Int32: ...
+    def get_all(self, ids: _Integers) -> list[str]: ...
+    def copy(self) -> StringTable: ...
+    def pack(self, ids: _Integers) -> tuple[_Bytes, _Int64]:
+        """The bytes of the given strings, end to end, and where each starts."""
+
+    @staticmethod
+    def unpack(bytes: _Bytes, start: _Integers) -> StringTable: ...
+
+class ColumnReader:
+    """Text in blocks of bytes → interned columns."""
+
+    def __init__(self, strings: StringTable, separator: str, comment: str, keep_lines: bool) -> None: ...
+    def feed(self, block: bytes) -> tuple[int, str] | None:
+        """Reads the whole lines of a block; (line, what is wrong there) when there is a mistake."""
+
+    def finish(self) -> tuple[int, str] | None: ...
+    def clear(self) -> None: ...
+    @property
+    def n_columns(self) -> int: ...
+    @property
+    def lines_read(self) -> int: ...
+    def columns(self) -> _Int32:
+        """String ids, columns × tokens."""
+
+    def lengths(self) -> _Int32: ...
+    def lines(self) -> tuple[_Int64, _Int64]:
+        """Where each token's line starts and ends in the block."""
+
+def label_lines(
+    block: bytes,
+    start: _Integers,
+    end: _Integers,
+    lengths: _Integers,
+    labels: _Integers,
+    names: Sequence[str],
+) -> bytes:
+    """The lines of a block with a label appended to each, sequences separated by blank lines."""
+
+def collect_items(
+    sequences: Iterable[Iterable[Any]], names: StringTable, learn: bool
+) -> tuple[_Int64, _Int32, _Float64 | None, _Int32]:
+    """Feature dictionaries → compressed sparse rows (start, index, value) of attributes, and lengths."""
+
+class Extractor:
+    """Expands templates into attributes."""
+
+    def __init__(self, tests: _Integers, start: _Integers, skeleton: _Integers) -> None: ...
+    @property
+    def n_attributes(self) -> int: ...
+    @property
+    def offsets(self) -> _Int64:
+        """The first attribute of every skeleton, and how many there are in all."""
+
+    def tuples(self, skeleton: int) -> _Int32: ...
+    def load(self, skeleton: int, tuples: _Integers) -> None: ...
+    def expand(
+        self,
+        inputs: _Integers,
+        before: _Integers,
+        after: _Integers,
+        offsets: _Integers,
+        skip: int,
+        learn: bool,
+        threads: int,
+    ) -> _Int32:
+        """Attribute numbers, tokens × templates; −1 where there is none."""
+
+class FeatureRows:
+    """The features (columns) of each attribute."""
+
+    def __init__(
+        self, n_attributes: int, width: int, start: _Integers | None = None, column: _Integers | None = None
+    ) -> None: ...
+    @property
+    def n_attributes(self) -> int: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    def describe(self, features: _Integers) -> tuple[_Int64, _Int32]:
+        """Attribute and column of each feature."""
+
+    def find(self, attribute: _Integers, column: _Integers) -> _Int64:
+        """The feature of each (attribute, column), −1 where there is none."""
+
+class LinearMap:
+    """The sparse linear map from weights to scores."""
+
+    def __init__(
+        self, start: _Integers, index: _Integers, value: _Float64 | None, features: FeatureRows
+    ) -> None: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_entries(self) -> int: ...
+    @property
+    def features(self) -> FeatureRows: ...
+    def restrict(self, features: _Integers) -> LinearMap: ...
+    def select(self, rows: _Integers) -> LinearMap: ...
+    def scores(self, w: _Float64, out: _Float64, threads: int) -> None: ...
+    def pullback(self, mu: _Float64, out: _Float64, threads: int) -> None: ...
+
+def distinct_rows(
+    start: _Integers, index: _Integers, value: _Float64 | None
+) -> tuple[_Int64, _Int32, _Float64 | None, _Int32]:
+    """The distinct rows (start, index, value), and which one each row is."""
+
+class Chain:
+    """The dynamic programs of a batch of label sequences."""
+
+    def __init__(
+        self, offsets: _Integers, pair_kind: _Integers, weights: _Float64 | None, n_labels: int, n_kinds: int
+    ) -> None: ...
+    def marginals(
+        self,
+        node: _Float64,
+        pair: _Float64,
+        log_z: _Float64,
+        node_out: _Float64,
+        pair_out: _Float64,
+        scratch: _Float64,
+        threads: int,
+    ) -> bool:
+        """False when some sequence has no possible labelling; likewise below."""
+
+    def score(
+        self, node: _Float64, pair: _Float64, labels: _Integers, out: _Float64, threads: int
+    ) -> None: ...
+    def add(self, labels: _Integers, times: float, node: _Float64, pair: _Float64) -> None: ...
+    def argmax(
+        self, node: _Float64, pair: _Float64, best: _Float64, labels: _Int32, threads: int
+    ) -> bool: ...
+    def kbest(
+        self, node: _Float64, pair: _Float64, scores: _Float64, labels: _Int32, threads: int
+    ) -> None: ...
+    def sample(self, node: _Float64, pair: _Float64, seed: int, labels: _Int32, threads: int) -> bool: ...
+
+def dot(a: _Float64, b: _Float64) -> float:
+    """The inner product, summed in a fixed order."""
+
+def exponentials(x: _Float64) -> None: ...
