@@ -11,19 +11,6 @@
 //          scores spread so far that the scaled recursion could lose something (see `safe_spread`).
 // Max:     max and plus; Viterbi.
 
-// Four doubles side by side; the compiler makes of them what the instruction set has.
-typedef double Lanes __attribute__((vector_size(32)));
-
-inline Lanes load(const double* p) {
-    Lanes v;
-    std::memcpy(&v, p, sizeof v);
-    return v;
-}
-inline void store(double* p, Lanes v) { std::memcpy(p, &v, sizeof v); }
-inline Lanes spread(double x) { return Lanes{x, x, x, x}; }
-inline Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
-inline Lanes smaller(Lanes a, Lanes b) { return a < b ? a : b; }
-
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
 // Scaled sums lose a label only when its share of α underflows, e^-708. A label's share is at least
@@ -35,7 +22,9 @@ struct Scaled {
     static constexpr double zero = 0.0, one = 1.0;
     static constexpr bool scaled = true;
     static double lift(double score, double shift) { return exp_one(score - shift); }
-    static double weighted(double a, double weight) { return a * weight; }
+    template <class Lattice>
+    static double weighted(double a, double weight, const Lattice& lattice) { return a * weight * lattice.share; }
+    static double marginal(double alpha, double beta) { return alpha * beta; }
     static double times(double a, double b) { return a * b; }
     static double fold(double sum, double a, double b) { return sum + a * b; }
     static Lanes fold(Lanes sum, Lanes a, Lanes b) { return sum + a * b; }
@@ -54,7 +43,9 @@ struct Log {
     static constexpr double zero = minus_infinity, one = 0.0;
     static constexpr bool scaled = false;
     static double lift(double score, double) { return score; }
-    static double weighted(double a, double weight) { return a + std::log(weight); }
+    template <class Lattice>
+    static double weighted(double a, double weight, const Lattice& lattice) { return a + std::log(weight) - lattice.log_z; }
+    static double marginal(double alpha, double beta) { return std::exp(alpha + beta); }
     static double times(double a, double b) { return a + b; }
     static double fold(double sum, double a, double b) {
         const double x = a + b;
@@ -71,12 +62,15 @@ struct Log {
 template <class Semiring, int W>
 void product_columns(const double* left, const double* matrix, int64_t n, int64_t stride, double* out) {
     Lanes sum[W];
+#pragma GCC unroll 8
     for (int j = 0; j < W; ++j) sum[j] = spread(Semiring::zero);
     for (int64_t i = 0; i < n; ++i) {
         const Lanes l = spread(left[i]);
         const double* row = matrix + i * stride;
+#pragma GCC unroll 8
         for (int j = 0; j < W; ++j) sum[j] = Semiring::fold(sum[j], l, load(row + 4 * j));
     }
+#pragma GCC unroll 8
     for (int j = 0; j < W; ++j) store(out + 4 * j, sum[j]);
 }
 
@@ -140,24 +134,29 @@ struct PairTable {
     }
 };
 
-// One sequence in flight: α and β with padded rows.
+// One sequence in flight. Rows are padded to `stride`.
 struct Lattice {
     int64_t length, n_labels, stride;
-    std::vector<double> alpha, node, scale;  // [T][stride], [T][stride], [T]
-    std::vector<double> beta, right;         // [stride]: β_t, and node_t ∘ β_t / scale_t
-    double log_z = 0;
+    double* alpha;               // [T][stride], the caller's or own
+    std::vector<double> own;
+    std::vector<double> node;    // [T][stride], lifted
+    std::vector<double> scale;   // [T]: what α_t was multiplied by
+    std::vector<double> beta;    // [stride]: β_t
+    double log_z = 0;            // log Z, or the best score
+    double share = 1;            // α β · share = marginal
 
-    void start(int64_t n, const PairTable& table) {
+    void start(int64_t n, const PairTable& table, double* alpha_of_caller = nullptr) {
         length = n;
         n_labels = table.n_labels;
         stride = table.stride;
-        if (static_cast<int64_t>(alpha.size()) < n * stride) {
-            alpha.resize(n * stride);
-            node.resize(n * stride);
-            scale.resize(n);
-        }
+        if (static_cast<int64_t>(node.size()) < n * stride) node.resize(n * stride);
+        if (static_cast<int64_t>(scale.size()) < n) scale.resize(n);
         beta.resize(stride);
-        right.resize(stride);
+        alpha = alpha_of_caller;
+        if (!alpha) {
+            if (static_cast<int64_t>(own.size()) < n * stride) own.resize(n * stride);
+            alpha = own.data();
+        }
     }
 };
 
@@ -185,16 +184,14 @@ inline double sum_of(const double* values, int64_t stride) {
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-// α for a whole sequence, and log Z (for Max, the best score). False: the scores spread too far for scaled
-// sums, and nothing was computed.
+// Node scores lifted into the semiring, token by token; the sum of what was subtracted goes to `shifts`.
+// False: the scores spread too far for scaled sums.
 template <class Semiring>
-bool forward(const double* scores, const int32_t* kind, const PairTable& table, Lattice& lattice) {
+bool lift_nodes(const double* scores, const PairTable& table, Lattice& lattice, double& shifts) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
     const double limit = (table.forbidden ? safe_spread_with_forbidden : safe_spread) - table.spread;
-    double shifts = 0, scales = 1, log_scales = 0;
     for (int64_t t = 0; t < lattice.length; ++t) {
         double* node = lattice.node.data() + t * S;
-        double* alpha = lattice.alpha.data() + t * S;
         std::copy(scores + t * Y, scores + (t + 1) * Y, node);
         for (int64_t y = Y; y < S; ++y) node[y] = minus_infinity;
         if (Semiring::scaled) {
@@ -203,8 +200,22 @@ bool forward(const double* scores, const int32_t* kind, const PairTable& table, 
             shifts += range.high;
             for (int64_t y = 0; y < S; ++y) node[y] = exp_one(node[y] - range.high);
         }
+    }
+    return true;
+}
+
+// α for a whole sequence, and log Z (for Max, the best score). In scaled sums α_t is multiplied by 1 / Σ α_{t−1}:
+// the sum of the token before, so that nobody has to wait for it. False: scaled sums will not do.
+template <class Semiring>
+bool forward(const double* scores, const int32_t* kind, const PairTable& table, Lattice& lattice) {
+    const int64_t Y = lattice.n_labels, S = lattice.stride;
+    double shifts = 0, scales = 1, log_scales = 0, sum = 1;
+    if (!lift_nodes<Semiring>(scores, table, lattice, shifts)) return false;
+    for (int64_t t = 0; t < lattice.length; ++t) {
+        const double* node = lattice.node.data() + t * S;
+        double* alpha = lattice.alpha + t * S;
         if (t == 0) {
-            for (int64_t y = 0; y < S; ++y) alpha[y] = node[y];
+            std::copy(node, node + S, alpha);
         } else {
             product<Semiring>(alpha - S, table.into(kind[t]), Y, S, alpha);
             for (int64_t y = 0; y < S; ++y) alpha[y] = Semiring::times(alpha[y], node[y]);
@@ -212,22 +223,23 @@ bool forward(const double* scores, const int32_t* kind, const PairTable& table, 
         }
         lattice.scale[t] = Semiring::one;
         if (Semiring::scaled) {
-            const double sum = sum_of(alpha, S);
-            if (!(sum > 0)) return false;
             const double inverse = 1 / sum;
             for (int64_t y = 0; y < S; ++y) alpha[y] *= inverse;
             lattice.scale[t] = inverse;
             scales *= sum;  // one logarithm for many tokens
-            if (scales < 1e-200 || scales > 1e200 || sum < 1e-100) {
+            if (!(scales > 1e-100 && scales < 1e100)) {
                 log_scales += std::log(scales);
                 scales = 1;
             }
+            sum = sum_of(alpha, S);
+            if (!(sum > 1e-280)) return false;
         }
     }
     if (Semiring::scaled) {
-        lattice.log_z = shifts + log_scales + std::log(scales);
+        lattice.log_z = shifts + log_scales + std::log(scales) + std::log(sum);
+        lattice.share = 1 / sum;
     } else {
-        const double* last = lattice.alpha.data() + (lattice.length - 1) * S;
+        const double* last = lattice.alpha + (lattice.length - 1) * S;
         double total = Semiring::zero;
         for (int64_t y = 0; y < Y; ++y) total = Semiring::fold(total, last[y], Semiring::one);
         lattice.log_z = total;
@@ -235,44 +247,30 @@ bool forward(const double* scores, const int32_t* kind, const PairTable& table, 
     return true;
 }
 
-// μ_t(y) = α_t(y) β_t(y) / Z in the semiring's own numbers.
+// Node marginals of one sequence, from β as it goes from the last token back to the first:
+//
+//     μ_t(y) = α_t(y) β_t(y) / Z          right_t = node_t ∘ β_t          β_{t−1} = pair_t ⊗ right_t
+//
+// right_t is kept (with the sequence's weight in it): α_{t−1}(x) · pair_t(x, y) · right_t(y) is a pair's marginal.
 template <class Semiring>
-double marginal(double alpha, double beta, double log_z) {
-    if constexpr (Semiring::scaled) return alpha * beta;
-    else return std::exp(alpha + beta - log_z);
-}
-
-// β from the last token back, calling at(t) at every token with lattice.beta = β_t and, before moving on,
-// lattice.right = node_t ∘ β_t / scale_t.
-template <class Semiring, class At>
-void backward(const int32_t* kind, const PairTable& table, Lattice& lattice, At&& at) {
+bool sequence_marginals(const double* scores, const int32_t* kind, const PairTable& table, Lattice& lattice,
+                        double weight, double* log_z, double* node_out, double* right) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
-    for (int64_t y = 0; y < S; ++y) lattice.beta[y] = Semiring::one;
-    for (int64_t t = lattice.length - 1; t >= 0; --t) {
-        const double* node = lattice.node.data() + t * S;
-        for (int64_t y = 0; y < S; ++y)
-            lattice.right[y] = Semiring::times(Semiring::times(node[y], lattice.beta[y]), lattice.scale[t]);
-        at(t);
-        if (t) product<Semiring>(lattice.right.data(), table.from(kind[t]), Y, S, lattice.beta.data());
-    }
-}
-
-// Node marginals of one sequence; α_t goes to left[t] and right_t to right[t] for the pair marginals, in the
-// semiring's own numbers, such that their product with the lifted pair score is the pair's marginal.
-template <class Semiring>
-bool sequence_marginals(const double* node, const int32_t* kind, const PairTable& table, Lattice& lattice,
-                        double weight, double* log_z, double* node_out, double* left, double* right) {
-    const int64_t Y = lattice.n_labels, S = lattice.stride;
-    if (!forward<Semiring>(node, kind, table, lattice)) return false;
+    if (!forward<Semiring>(scores, kind, table, lattice)) return false;
     *log_z = lattice.log_z;
     if (!(lattice.log_z > minus_infinity)) return false;
-    backward<Semiring>(kind, table, lattice, [&](int64_t t) {
-        const double* alpha = lattice.alpha.data() + t * S;
-        for (int64_t y = 0; y < Y; ++y)
-            node_out[t * Y + y] = weight * marginal<Semiring>(alpha[y], lattice.beta[y], lattice.log_z);
-        std::copy(alpha, alpha + S, left + t * S);
-        for (int64_t y = 0; y < S; ++y) right[t * S + y] = Semiring::weighted(lattice.right[y], weight);
-    });
+    double* beta = lattice.beta.data();
+    const double one = Semiring::weighted(Semiring::one, weight, lattice);
+    for (int64_t y = 0; y < S; ++y) beta[y] = one;
+    for (int64_t t = lattice.length - 1; t >= 0; --t) {
+        const double* alpha = lattice.alpha + t * S;
+        const double* node = lattice.node.data() + t * S;
+        double* here = right + t * S;
+        for (int64_t y = 0; y < Y; ++y) node_out[t * Y + y] = Semiring::marginal(alpha[y], beta[y]);
+        const double scale = lattice.scale[t];
+        for (int64_t y = 0; y < S; ++y) here[y] = Semiring::times(Semiring::times(node[y], scale), beta[y]);
+        if (t) product<Semiring>(here, table.from(kind[t]), Y, S, beta);
+    }
     return true;
 }
 
@@ -334,18 +332,16 @@ inline bool chain_marginals(const ChainShape& shape, const double* node, const d
             const double* scores = node + at * Y;
             const int32_t* kind = shape.pair_kind + at;
             const double weight = shape.weight ? shape.weight[i] : 1.0;
-            lattice.start(shape.offsets[i + 1] - at, scaled);
+            lattice.start(shape.offsets[i + 1] - at, scaled, left + at * S);
             if (lattice.length == 0) { log_z[i] = 0; continue; }
-            if (sequence_marginals<Scaled>(scores, kind, scaled, lattice, weight, log_z + i, node_out + at * Y,
-                                              left + at * S, right + at * S))
+            if (sequence_marginals<Scaled>(scores, kind, scaled, lattice, weight, log_z + i, node_out + at * Y, right + at * S))
                 continue;
             {
                 const std::lock_guard<std::mutex> hold(log_table_lock);
                 if (!log_table) log_table = PairTable::lift<Log>(shape, pair, true);
             }
             exact_log[i] = 1;
-            if (!sequence_marginals<Log>(scores, kind, *log_table, lattice, weight, log_z + i, node_out + at * Y,
-                                         left + at * S, right + at * S))
+            if (!sequence_marginals<Log>(scores, kind, *log_table, lattice, weight, log_z + i, node_out + at * Y, right + at * S))
                 feasible = false;
         }
     });
@@ -360,12 +356,6 @@ inline bool chain_marginals(const ChainShape& shape, const double* node, const d
         log_step.assign(n_tokens, 0);
         for (int64_t i = 0; i < shape.n_sequences; ++i)
             if (exact_log[i]) std::fill(log_step.begin() + shape.offsets[i], log_step.begin() + shape.offsets[i + 1], 1);
-    }
-    std::vector<double> token_log_z;
-    if (any_log) {
-        token_log_z.resize(n_tokens);
-        for (int64_t i = 0; i < shape.n_sequences; ++i)
-            std::fill(token_log_z.begin() + shape.offsets[i], token_log_z.begin() + shape.offsets[i + 1], log_z[i]);
     }
     parallel_for(shape.n_pieces, threads, [&](int64_t p, int) {
         double* sum = piece_sums.data() + p * Y * S;
@@ -387,7 +377,7 @@ inline bool chain_marginals(const ChainShape& shape, const double* node, const d
             if (!log_step[t]) continue;
             for (int64_t i = 0; i < Y; ++i)
                 for (int64_t j = 0; j < Y; ++j)
-                    sum[i * S + j] += std::exp(left[(t - 1) * S + i] + scores[i * S + j] + right[t * S + j] - token_log_z[t]);
+                    sum[i * S + j] += std::exp(left[(t - 1) * S + i] + scores[i * S + j] + right[t * S + j]);
         }
     });
     std::fill(pair_out, pair_out + shape.n_kinds * Y * Y, 0.0);
@@ -444,7 +434,7 @@ inline bool chain_argmax(const ChainShape& shape, const double* node, const doub
             forward<Max>(node + at * Y, shape.pair_kind + at, table, lattice);
             best[i] = lattice.log_z;
             if (!(best[i] > minus_infinity)) { feasible = false; continue; }
-            const double* alpha = lattice.alpha.data() + (lattice.length - 1) * S;
+            const double* alpha = lattice.alpha + (lattice.length - 1) * S;
             int32_t y = static_cast<int32_t>(std::max_element(alpha, alpha + Y) - alpha);
             labels[at + lattice.length - 1] = y;
             for (int64_t t = lattice.length - 1; t > 0; --t) {
@@ -570,7 +560,7 @@ inline bool chain_sample(const ChainShape& shape, const double* node, const doub
         };
         for (int32_t d = 0; d < n_draws; ++d) {
             int32_t* out = labels + d * n_tokens + at;
-            const double* alpha = lattice.alpha.data() + (lattice.length - 1) * S;
+            const double* alpha = lattice.alpha + (lattice.length - 1) * S;
             int32_t y = out[lattice.length - 1] = draw([&](int64_t x) { return alpha[x]; });
             for (int64_t t = lattice.length - 1; t > 0; --t) {
                 alpha -= S;

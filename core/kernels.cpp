@@ -10,12 +10,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace parsimon {
 
 namespace baseline {
 #include "exp_body.hpp"
+#include "lanes_body.hpp"
 #include "scores_body.hpp"
 #include "chain_body.hpp"
 constexpr Kernels table{"baseline",   scores,      pullback,    chain_marginals, chain_score, chain_add,
@@ -32,6 +34,7 @@ constexpr Kernels table{"baseline",   scores,      pullback,    chain_marginals,
 #endif
 namespace v3 {
 #include "exp_body.hpp"
+#include "lanes_body.hpp"
 #include "scores_body.hpp"
 #include "chain_body.hpp"
 constexpr Kernels table{"x86-64-v3",  scores,      pullback,    chain_marginals, chain_score, chain_add,

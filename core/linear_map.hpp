@@ -108,16 +108,25 @@ struct FeatureRows {
     std::vector<int32_t> column;   // ascending within an attribute
 
     int64_t size() const { return all ? n_attributes * width : start.back(); }
+
+    // Attributes with several columns are handled as whole rows, which is quicker than one by one.
+    bool whole_row(int64_t a) const {
+        return all || (start[a + 1] - start[a]) * 8 >= std::min<int64_t>(width, 24);
+    }
 };
 
 class LinearMap {
   public:
-    LinearMap(Csr rows, std::shared_ptr<const FeatureRows> features)
-        : rows_(std::make_shared<Csr>(std::move(rows))), features_(std::move(features)) {}
+    LinearMap(Csr rows, std::shared_ptr<const FeatureRows> features) : features_(std::move(features)) {
+        if (!features_->all) whole_rows_first(rows);
+        rows_ = std::make_shared<Csr>(std::move(rows));
+    }
 
     const Csr& rows() const { return *rows_; }
     const FeatureRows& features() const { return *features_; }
-    std::shared_ptr<const FeatureRows> shared_features() const { return features_; }
+
+    // Within row r, attributes handled as whole rows come first and end here.
+    int64_t whole_end(int64_t r) const { return features_->all ? rows_->start[r + 1] : whole_end_[r]; }
 
     // The rows on which each attribute fires; made when first needed (never for prediction).
     const Csr& attributes() const {
@@ -189,6 +198,32 @@ class LinearMap {
     }
 
   private:
+    void whole_rows_first(Csr& rows) {
+        std::vector<char> whole(features_->n_attributes);
+        for (int64_t a = 0; a < features_->n_attributes; ++a) whole[a] = features_->whole_row(a);
+        whole_end_.resize(rows.size());
+        std::vector<std::pair<int32_t, double>> later;
+        for (int64_t r = 0; r < rows.size(); ++r) {
+            later.clear();
+            int64_t to = rows.start[r];
+            for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i) {
+                const int32_t a = rows.index[i];
+                const double value = rows.value.empty() ? 1.0 : rows.value[i];
+                if (!whole[a]) { later.emplace_back(a, value); continue; }
+                rows.index[to] = a;
+                if (!rows.value.empty()) rows.value[to] = value;
+                ++to;
+            }
+            whole_end_[r] = to;
+            for (const auto& [a, value] : later) {
+                rows.index[to] = a;
+                if (!rows.value.empty()) rows.value[to] = value;
+                ++to;
+            }
+        }
+    }
+
+    std::vector<int64_t> whole_end_;
     std::shared_ptr<const Csr> rows_;
     std::shared_ptr<const FeatureRows> features_;
     mutable std::shared_ptr<const Csr> attributes_;

@@ -2,82 +2,148 @@
 //
 // Both directions gather: scores go through the rows and collect weights, the pullback goes through the
 // attributes and collects marginals. So every output has one writer and one order of summation.
+//
+// An attribute with many columns is added as a whole row of `width` numbers, in vector registers; one with few
+// is added column by column.
 
-struct AllColumns {
-    explicit AllColumns(const FeatureRows& f) : width(f.width) {}
-    int64_t first(int64_t a) const { return a * width; }
-    int64_t count(int64_t) const { return width; }
-    void add_weights(double* out, int64_t a, double value, const double* w) const {
-        const double* row = w + a * width;
-        for (int64_t c = 0; c < width; ++c) out[c] += value * row[c];
+// A row of numbers in registers: L vectors of four and up to three single ones.
+template <int L>
+struct RowSum {
+    Lanes lanes[L > 0 ? L : 1];
+    double rest[3];
+    int64_t n_rest;
+
+    explicit RowSum(int64_t width) : n_rest(width - 4 * L) {
+#pragma GCC unroll 8
+        for (int j = 0; j < L; ++j) lanes[j] = spread(0.0);
+        for (int j = 0; j < 3; ++j) rest[j] = 0;
     }
-    void add_marginals(double* sum, int64_t, double value, const double* mu) const {
-        for (int64_t c = 0; c < width; ++c) sum[c] += value * mu[c];
+    void add(double value, const double* row) {
+#pragma GCC unroll 8
+        for (int j = 0; j < L; ++j) lanes[j] += value * load(row + 4 * j);
+        for (int64_t j = 0; j < n_rest; ++j) rest[j] += value * row[4 * L + j];
     }
+    void put(double* out) const {
+#pragma GCC unroll 8
+        for (int j = 0; j < L; ++j) store(out + 4 * j, lanes[j]);
+        for (int64_t j = 0; j < n_rest; ++j) out[4 * L + j] = rest[j];
+    }
+};
+
+// Rows too wide for the registers.
+struct LongRowSum {
+    std::vector<double> sum;
+
+    explicit LongRowSum(int64_t width) : sum(width) {}
+    void add(double value, const double* row) {
+        for (size_t c = 0; c < sum.size(); ++c) sum[c] += value * row[c];
+    }
+    void put(double* out) const { std::copy(sum.begin(), sum.end(), out); }
+};
+
+// Calls body(sum type) with the right size for the width.
+template <class Body>
+void with_row_sum(int64_t width, Body&& body) {
+    switch (width / 4) {
+        case 0: body(std::type_identity<RowSum<0>>()); break;
+        case 1: body(std::type_identity<RowSum<1>>()); break;
+        case 2: body(std::type_identity<RowSum<2>>()); break;
+        case 3: body(std::type_identity<RowSum<3>>()); break;
+        case 4: body(std::type_identity<RowSum<4>>()); break;
+        case 5: body(std::type_identity<RowSum<5>>()); break;
+        case 6: body(std::type_identity<RowSum<6>>()); break;
+        case 7: body(std::type_identity<RowSum<7>>()); break;
+        case 8: body(std::type_identity<RowSum<8>>()); break;
+        default: body(std::type_identity<LongRowSum>());
+    }
+}
+
+// The weights of attributes that are handled as whole rows, laid out as such.
+struct WholeRows {
+    std::vector<double> filled;
+    std::vector<int32_t> place;  // of each attribute among them
+    const double* weights;
     int64_t width;
-};
+    bool all;
 
-struct ListedColumns {
-    explicit ListedColumns(const FeatureRows& f) : start(f.start.data()), column(f.column.data()) {}
-    int64_t first(int64_t a) const { return start[a]; }
-    int64_t count(int64_t a) const { return start[a + 1] - start[a]; }
-    void add_weights(double* out, int64_t a, double value, const double* w) const {
-        for (int64_t k = start[a]; k < start[a + 1]; ++k) out[column[k]] += value * w[k];
+    WholeRows(const FeatureRows& features, const double* w) : weights(w), width(features.width), all(features.all) {
+        if (all) return;
+        place.resize(features.n_attributes);
+        int32_t n = 0;
+        for (int64_t a = 0; a < features.n_attributes; ++a)
+            if (features.whole_row(a)) place[a] = n++;
+        filled.assign(n * width, 0.0);
+        for (int64_t a = 0; a < features.n_attributes; ++a)
+            if (features.whole_row(a))
+                for (int64_t k = features.start[a]; k < features.start[a + 1]; ++k)
+                    filled[place[a] * width + features.column[k]] = w[k];
     }
-    void add_marginals(double* sum, int64_t a, double value, const double* mu) const {
-        const int32_t* columns = column + start[a];
-        const int64_t n = start[a + 1] - start[a];
-        for (int64_t i = 0; i < n; ++i) sum[i] += value * mu[columns[i]];
-    }
-    const int64_t* start;
-    const int32_t* column;
+    const double* row(int64_t a) const { return all ? weights + a * width : filled.data() + place[a] * width; }
 };
-
-template <class Columns>
-void scores_of(const LinearMap& map, const Columns& columns, const double* w, double* out, int threads) {
-    const Csr& rows = map.rows();
-    const int64_t width = map.features().width;
-    const bool valued = !rows.value.empty();
-    const auto cuts = balanced_cuts(rows.start.data(), rows.size(), 32);
-    parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
-        for (int64_t r = cuts[piece]; r < cuts[piece + 1]; ++r) {
-            double* row = out + r * width;
-            std::fill(row, row + width, 0.0);
-            for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i)
-                columns.add_weights(row, rows.index[i], valued ? rows.value[i] : 1.0, w);
-        }
-    });
-}
-
-template <class Columns>
-void pullback_of(const LinearMap& map, const Columns& columns, const double* mu, double* out, int threads) {
-    const Csr& attributes = map.attributes();
-    const int64_t width = map.features().width;
-    const bool valued = !attributes.value.empty();
-    const auto cuts = balanced_cuts(attributes.start.data(), attributes.size(), 64);
-    parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
-        std::vector<double> sum(width);
-        for (int64_t a = cuts[piece]; a < cuts[piece + 1]; ++a) {
-            if (attributes.start[a] == attributes.start[a + 1]) continue;
-            const int64_t n = columns.count(a);
-            std::fill(sum.begin(), sum.begin() + n, 0.0);
-            for (int64_t i = attributes.start[a]; i < attributes.start[a + 1]; ++i)
-                columns.add_marginals(sum.data(), a, valued ? attributes.value[i] : 1.0,
-                                      mu + attributes.index[i] * width);
-            double* to = out + columns.first(a);
-            for (int64_t c = 0; c < n; ++c) to[c] += sum[c];
-        }
-    });
-}
 
 inline void scores(const LinearMap& map, const double* w, double* out, int threads) {
-    if (map.features().all) scores_of(map, AllColumns(map.features()), w, out, threads);
-    else scores_of(map, ListedColumns(map.features()), w, out, threads);
+    const Csr& rows = map.rows();
+    const FeatureRows& features = map.features();
+    const int64_t width = features.width;
+    const bool valued = !rows.value.empty();
+    const WholeRows whole(features, w);
+    const auto cuts = balanced_cuts(rows.start.data(), rows.size(), 32);
+    with_row_sum(width, [&](auto type) {
+        using Sum = typename decltype(type)::type;
+        parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
+            for (int64_t r = cuts[piece]; r < cuts[piece + 1]; ++r) {
+                double* to = out + r * width;
+                Sum sum(width);
+                const int64_t middle = map.whole_end(r), end = rows.start[r + 1];
+                for (int64_t i = rows.start[r]; i < middle; ++i)
+                    sum.add(valued ? rows.value[i] : 1.0, whole.row(rows.index[i]));
+                sum.put(to);
+                for (int64_t i = middle; i < end; ++i) {
+                    const int32_t a = rows.index[i];
+                    const double value = valued ? rows.value[i] : 1.0;
+                    for (int64_t k = features.start[a]; k < features.start[a + 1]; ++k)
+                        to[features.column[k]] += value * w[k];
+                }
+            }
+        });
+    });
 }
 
 inline void pullback(const LinearMap& map, const double* mu, double* out, int threads) {
-    if (map.features().all) pullback_of(map, AllColumns(map.features()), mu, out, threads);
-    else pullback_of(map, ListedColumns(map.features()), mu, out, threads);
+    const Csr& attributes = map.attributes();
+    const FeatureRows& features = map.features();
+    const int64_t width = features.width;
+    const bool valued = !attributes.value.empty();
+    const auto cuts = balanced_cuts(attributes.start.data(), attributes.size(), 64);
+    with_row_sum(width, [&](auto type) {
+        using Sum = typename decltype(type)::type;
+        parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
+            std::vector<double> total(width);
+            for (int64_t a = cuts[piece]; a < cuts[piece + 1]; ++a) {
+                const int64_t begin = attributes.start[a], end = attributes.start[a + 1];
+                if (begin == end) continue;
+                if (features.whole_row(a)) {
+                    Sum sum(width);
+                    for (int64_t i = begin; i < end; ++i)
+                        sum.add(valued ? attributes.value[i] : 1.0, mu + attributes.index[i] * width);
+                    sum.put(total.data());
+                    if (features.all)
+                        for (int64_t c = 0; c < width; ++c) out[a * width + c] += total[c];
+                    else
+                        for (int64_t k = features.start[a]; k < features.start[a + 1]; ++k)
+                            out[k] += total[features.column[k]];
+                    continue;
+                }
+                for (int64_t k = features.start[a]; k < features.start[a + 1]; ++k) {
+                    const double* column = mu + features.column[k];
+                    double sum = 0;
+                    for (int64_t i = begin; i < end; ++i)
+                        sum += (valued ? attributes.value[i] : 1.0) * column[attributes.index[i] * width];
+                    out[k] += sum;
+                }
+            }
+        });
+    });
 }
 
 // Sixteen running sums keep the vector units busy; they are added up in a fixed order.

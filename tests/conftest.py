@@ -1,10 +1,21 @@
-"""What all tests share: skipping those whose data set is not on this machine."""
+"""What all tests share: how hypothesis searches, and skipping tests whose data set is not on this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples on every run and every machine, and no verdict that hangs on how fast the machine is.
+settings.register_profile(
+    "parsimon",
+    derandomize=True,
+    deadline=None,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("parsimon")
 
 
 @pytest.fixture

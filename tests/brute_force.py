@@ -1,0 +1,110 @@
+"""Enumeration: every labelling of a small chain with its score, and from that every answer an oracle can give.
+
+Nothing here is clever, which is the point: sums run over all labellings, in extended precision.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from parsimon.arrays import Array, BoolArray, IntArray
+from parsimon.structures import Chain, ChainParts
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """All labellings of one sequence, in lexicographic order, and their scores (−∞: impossible)."""
+
+    labellings: IntArray  # (n_outputs, T)
+    scores: Array  # (n_outputs,)
+    n_labels: int
+
+    @property
+    def length(self) -> int:
+        return int(self.labellings.shape[1])
+
+    @property
+    def log_z(self) -> float:
+        high = self.scores.max()
+        if high == -np.inf:
+            return -np.inf
+        return float(high + np.log(np.exp((self.scores - high).astype(np.longdouble)).sum()))
+
+    @property
+    def probabilities(self) -> Array:
+        high = self.scores.max()
+        weights = np.exp((self.scores - high).astype(np.longdouble))
+        return (weights / weights.sum()).astype(np.float64)
+
+    def node_marginals(self) -> Array:
+        """P(y_t = y), tokens × labels."""
+        out = np.zeros((self.length, self.n_labels))
+        for labels, p in zip(self.labellings, self.probabilities, strict=True):
+            out[np.arange(self.length), labels] += p
+        return out
+
+    def pair_marginals(self) -> Array:
+        """P(y_{t−1} = x, y_t = y), tokens × labels × labels; nothing steps into the first token."""
+        out = np.zeros((self.length, self.n_labels, self.n_labels))
+        steps = np.arange(1, self.length)
+        for labels, p in zip(self.labellings, self.probabilities, strict=True):
+            out[steps, labels[:-1], labels[1:]] += p
+        return out
+
+    def best(self) -> tuple[float, IntArray]:
+        """The largest score, and a labelling that has it."""
+        i = int(np.argmax(self.scores))
+        return float(self.scores[i]), self.labellings[i]
+
+    def score_of(self, labels: IntArray) -> float:
+        """The score of one labelling."""
+        (i,) = np.flatnonzero((self.labellings == labels).all(axis=1))
+        return float(self.scores[i])
+
+    def k_best(self, k: int) -> Array:
+        """The k largest scores, −∞ where there are fewer possible labellings."""
+        ordered = np.sort(self.scores)[::-1][:k]
+        return np.concatenate([ordered, np.full(k - len(ordered), -np.inf)])
+
+    def with_cost(self, gold: IntArray, cost: float) -> Enumeration:
+        """Scores plus cost times the number of labels that differ from gold (−1 in gold costs nothing)."""
+        wrong = ((self.labellings != gold) & (gold >= 0)).sum(axis=1)
+        return Enumeration(self.labellings, self.scores + cost * wrong, self.n_labels)
+
+    def agreeing(self, given: IntArray) -> Enumeration:
+        """Only labellings that have the given labels (−1 leaves a token free)."""
+        agrees = ((self.labellings == given) | (given < 0)).all(axis=1)
+        return Enumeration(self.labellings, np.where(agrees, self.scores, -np.inf), self.n_labels)
+
+    def allowed(self, start: BoolArray, end: BoolArray, pair: BoolArray) -> Enumeration:
+        """Only labellings whose first label, last label and pairs of labels are allowed."""
+        y = self.labellings
+        fine = pair[y[:, :-1], y[:, 1:]].all(axis=1)
+        if self.length:
+            fine &= start[y[:, 0]] & end[y[:, -1]]
+        return Enumeration(y, np.where(fine, self.scores, -np.inf), self.n_labels)
+
+
+def enumerate_chain(node: Array, steps: Array) -> Enumeration:
+    """Every labelling of one chain; node (T, Y), steps[t] the scores (Y, Y) of the step into token t."""
+    length, n_labels = node.shape
+    labellings = np.array(list(itertools.product(range(n_labels), repeat=length)), np.int64)
+    labellings = labellings.reshape(n_labels**length, length)
+    scores = node[np.arange(length), labellings].sum(axis=1)
+    for t in range(1, length):
+        scores = scores + steps[t][labellings[:, t - 1], labellings[:, t]]
+    return Enumeration(labellings, scores, n_labels)
+
+
+def enumerate_batch(chain: Chain, scores: ChainParts) -> Iterator[tuple[slice, Enumeration]]:
+    """The tokens and the enumeration of every sequence of a batch."""
+    for first, last in itertools.pairwise(chain.offsets.tolist()):
+        tokens = slice(first, last)
+        # The kind of a first token is not looked at, so it may be anything.
+        kinds = chain.pair_kind[tokens].copy()
+        kinds[:1] = 0
+        yield tokens, enumerate_chain(scores.node[tokens], scores.pair[kinds])
