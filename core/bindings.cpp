@@ -66,7 +66,12 @@ Csr checked_csr(const In<int64_t>& start, const In<int32_t>& index, const std::o
     Csr csr;
     csr.start = checked_offsets(start, static_cast<int64_t>(index.size()));
     csr.index.assign(index.data(), index.data() + index.size());
-    for (const int32_t a : csr.index) require(a >= 0 && a < n_columns, "an attribute number is out of range");
+    int32_t low = 0, high = -1;
+    for (const int32_t a : csr.index) {
+        low = std::min(low, a);
+        high = std::max(high, a);
+    }
+    require(low >= 0 && high < n_columns, "an attribute number is out of range");
     if (value) {
         require(value->size() == index.size(), "there must be a value for every entry");
         csr.value.assign(value->data(), value->data() + value->size());
@@ -74,6 +79,23 @@ Csr checked_csr(const In<int64_t>& start, const In<int32_t>& index, const std::o
     }
     return csr;
 }
+
+// What an extractor reads, checked.
+struct ExtractorInput {
+    std::vector<int64_t> offsets;
+    std::vector<Extractor::Input> inputs;
+    Extractor::Sequences sequences;
+
+    ExtractorInput(const In2<int32_t>& ids, const In2<int32_t>& before, const In2<int32_t>& after, const In<int64_t>& starts,
+                   int32_t skip)
+        : offsets(checked_offsets(starts, static_cast<int64_t>(ids.shape(1)))) {
+        require(before.shape(0) == ids.shape(0) && after.shape(0) == ids.shape(0) && before.shape(1) == after.shape(1)
+                    && before.shape(1) > 0, "boundary values must be inputs × reach");
+        for (size_t i = 0; i < ids.shape(0); ++i)
+            inputs.push_back({ids.data() + i * ids.shape(1), before.data() + i * before.shape(1), after.data() + i * after.shape(1)});
+        sequences = {offsets.data(), static_cast<int64_t>(offsets.size()) - 1, static_cast<int32_t>(before.shape(1)), skip};
+    }
+};
 
 // A chain's shape with the arrays it points to.
 struct Chain {
@@ -299,8 +321,8 @@ NB_MODULE(_core, m) {
         }, "bytes"_a, "start"_a);
 
     nb::class_<ColumnReader>(m, "ColumnReader")
-        .def(nb::init<StringTable&, char, std::string, bool>(), "strings"_a, "separator"_a, "comment"_a, "keep_lines"_a,
-             nb::keep_alive<1, 2>())
+        .def(nb::init<StringTable&, char, std::string, bool, bool, int32_t>(), "strings"_a, "separator"_a, "comment"_a,
+             "keep_lines"_a, "learn"_a = true, "wanted"_a = 0, nb::keep_alive<1, 2>())
         // Returns None, or (line, what is wrong).
         .def("feed", [](ColumnReader& r, const nb::bytes& block) -> std::optional<std::pair<int64_t, std::string>> {
             try {
@@ -380,26 +402,28 @@ NB_MODULE(_core, m) {
             require(tuples.shape(1) == static_cast<size_t>(e.table(skeleton).arity()), "tuples have the wrong width");
             e.load(skeleton, tuples.data(), static_cast<int64_t>(tuples.shape(0)));
         }, "skeleton"_a, "tuples"_a)
-        // inputs [n_inputs][T]; before, after [n_inputs][reach]
-        .def("expand", [](Extractor& e, const In2<int32_t>& inputs, const In2<int32_t>& before, const In2<int32_t>& after,
-                          const In<int64_t>& offsets, int32_t skip, bool learn, int threads) {
-            const auto T = static_cast<int64_t>(inputs.shape(1));
-            const auto checked = checked_offsets(offsets, T);
-            require(before.shape(0) == inputs.shape(0) && after.shape(0) == inputs.shape(0) && before.shape(1) == after.shape(1)
-                        && before.shape(1) > 0, "boundary values must be inputs × reach");
-            std::vector<Extractor::Input> list;
-            for (size_t i = 0; i < inputs.shape(0); ++i)
-                list.push_back({inputs.data() + i * T, before.data() + i * before.shape(1), after.data() + i * after.shape(1)});
-            const Extractor::Sequences sequences{checked.data(), static_cast<int64_t>(checked.size()) - 1,
-                                                 static_cast<int32_t>(before.shape(1)), skip};
-            std::vector<int32_t> out(T * e.n_templates());
+        // inputs [n_inputs][T]; before, after [n_inputs][reach]. Learning gives a table [T][n_templates].
+        .def("learn", [](Extractor& e, const In2<int32_t>& inputs, const In2<int32_t>& before, const In2<int32_t>& after,
+                         const In<int64_t>& offsets, int32_t skip, int threads) {
+            const ExtractorInput given(inputs, before, after, offsets, skip);
+            std::vector<int32_t> out(inputs.shape(1) * e.n_templates());
             {
                 nb::gil_scoped_release free;
-                if (learn) e.learn(list, sequences, out.data(), threads);
-                else e.apply(list, sequences, out.data(), threads);
+                e.learn(given.inputs, given.sequences, out.data(), threads);
             }
-            return give(std::move(out), {static_cast<size_t>(T), static_cast<size_t>(e.n_templates())});
-        }, "inputs"_a, "before"_a, "after"_a, "offsets"_a, "skip"_a, "learn"_a, "threads"_a);
+            return give(std::move(out), {inputs.shape(1), static_cast<size_t>(e.n_templates())});
+        }, "inputs"_a, "before"_a, "after"_a, "offsets"_a, "skip"_a, "threads"_a)
+        // Known attributes as compressed sparse rows.
+        .def("apply", [](const Extractor& e, const In2<int32_t>& inputs, const In2<int32_t>& before, const In2<int32_t>& after,
+                         const In<int64_t>& offsets, int32_t skip, int threads) {
+            const ExtractorInput given(inputs, before, after, offsets, skip);
+            Csr rows;
+            {
+                nb::gil_scoped_release free;
+                rows = e.apply(given.inputs, given.sequences, threads);
+            }
+            return nb::make_tuple(give(std::move(rows.start)), give(std::move(rows.index)));
+        }, "inputs"_a, "before"_a, "after"_a, "offsets"_a, "skip"_a, "threads"_a);
 
     nb::class_<FeatureRows>(m, "FeatureRows")
         .def("__init__", [](FeatureRows* self, int64_t n_attributes, int64_t width, const std::optional<In<int64_t>>& start,

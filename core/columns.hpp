@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -45,8 +46,11 @@ class ColumnReader {
     // separator: 0 for any run of blanks and tabs, else that one character (empty fields are then an error).
     // comment: lines that start with this text are passed over (empty: no comments).
     // keep_lines: remember where each token's line lies in the bytes fed, to write it out again.
-    ColumnReader(StringTable& strings, char separator, std::string comment, bool keep_lines)
-        : strings_(strings), separator_(separator), comment_(std::move(comment)), keep_lines_(keep_lines) {}
+    // learn: whether new strings are added to the table (else they are −1).
+    // wanted: how many of the first columns are looked up at all (the others are −1); 0 for all.
+    ColumnReader(StringTable& strings, char separator, std::string comment, bool keep_lines, bool learn, int32_t wanted)
+        : strings_(strings), separator_(separator), comment_(std::move(comment)), keep_lines_(keep_lines), learn_(learn),
+          wanted_(wanted ? wanted : std::numeric_limits<int32_t>::max()) {}
 
     // Takes a block; only whole lines are read, the rest waits for the next block.
     void feed(std::string_view block) {
@@ -142,9 +146,10 @@ class ColumnReader {
         if (text.empty())
             throw ColumnError(line_number_, "column " + std::to_string(column)
                 + " is empty; every column needs a value between its separators");
+        if (column > wanted_) { ids_.push_back(StringTable::absent); return; }
         const int32_t known = strings_.size();
-        const int32_t id = strings_.add(text);
-        if (id == known && !valid_utf8(text))
+        const int32_t id = learn_ ? strings_.add(text) : strings_.find(text);
+        if ((id == known || id == StringTable::absent) && !valid_utf8(text))
             throw ColumnError(line_number_, "column " + std::to_string(column)
                 + " is not valid UTF-8; if the file has another encoding, name it (for instance latin-1)");
         ids_.push_back(id);
@@ -153,7 +158,8 @@ class ColumnReader {
     StringTable& strings_;
     char separator_;
     std::string comment_;
-    bool keep_lines_;
+    bool keep_lines_, learn_;
+    int32_t wanted_;
     std::string pending_;
     int32_t n_columns_ = 0;
     int64_t line_number_ = 0, first_line_ = 0;

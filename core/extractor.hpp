@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "linear_map.hpp"
 #include "threads.hpp"
 
 namespace parsimon {
@@ -126,9 +127,7 @@ class Extractor {
     void learn(const std::vector<Input>& inputs, const Sequences& sequences, int32_t* out, int threads) {
         parallel_for(n_skeletons(), threads, [&](int64_t s, int) {
             for (int32_t j = 0; j < n_templates(); ++j)
-                if (skeleton_[j] == s)
-                    expand(j, inputs, sequences, 0, sequences.n_sequences, out,
-                           [&](const int32_t* tuple) { return tables_[s].add(tuple); });
+                if (skeleton_[j] == s) learn_template(j, inputs, sequences, out);
         });
         for (int32_t s = 0; s < n_skeletons(); ++s) offsets_[s + 1] = offsets_[s] + tables_[s].size();
         if (offsets_.back() > std::numeric_limits<int32_t>::max())
@@ -136,19 +135,41 @@ class Extractor {
         number(sequences.offsets[sequences.n_sequences], out, threads);
     }
 
-    // The same without learning: −1 for an attribute that is not known.
-    void apply(const std::vector<Input>& inputs, const Sequences& sequences, int32_t* out, int threads) const {
+    // The same without learning: the known attributes of every token, as compressed sparse rows. Templates of which
+    // no attribute is left are not expanded at all.
+    Csr apply(const std::vector<Input>& inputs, const Sequences& sequences, int threads) const {
+        std::vector<int32_t> alive;
+        for (int32_t j = 0; j < n_templates(); ++j)
+            if (tables_[skeleton_[j]].size()) alive.push_back(j);
         const auto cuts = balanced_cuts(sequences.offsets, sequences.n_sequences, 8 * threads);
-        parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
-            for (int32_t j = 0; j < n_templates(); ++j) {
-                const TupleTable& table = tables_[skeleton_[j]];
-                const auto offset = static_cast<int32_t>(offsets_[skeleton_[j]]);
-                expand(j, inputs, sequences, cuts[piece], cuts[piece + 1], out, [&](const int32_t* tuple) {
-                    const int32_t id = table.find(tuple);
-                    return id < 0 ? -1 : id + offset;
-                });
+        const auto n_pieces = static_cast<int64_t>(cuts.size()) - 1;
+        std::vector<std::vector<int32_t>> found(n_pieces);
+        Csr rows;
+        rows.start.assign(sequences.offsets[sequences.n_sequences] + 1, 0);
+        parallel_for(n_pieces, threads, [&](int64_t piece, int) {
+            std::vector<int32_t>& index = found[piece];
+            std::vector<int32_t> tuple(longest_tuple());
+            for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
+                const int64_t begin = sequences.offsets[i], length = sequences.offsets[i + 1] - begin;
+                for (int64_t t = 0; t < length; ++t) {
+                    const size_t before = index.size();
+                    for (const int32_t j : alive) {
+                        if (t < sequences.skip) break;
+                        look(j, inputs, sequences, begin, length, t, tuple.data());
+                        const int32_t id = tables_[skeleton_[j]].find(tuple.data());
+                        if (id >= 0) index.push_back(id + static_cast<int32_t>(offsets_[skeleton_[j]]));
+                    }
+                    rows.start[begin + t + 1] = static_cast<int64_t>(index.size() - before);
+                }
             }
         });
+        for (size_t t = 1; t < rows.start.size(); ++t) rows.start[t] += rows.start[t - 1];
+        rows.index.resize(rows.start.back());
+        parallel_for(n_pieces, threads, [&](int64_t piece, int) {
+            std::copy(found[piece].begin(), found[piece].end(),
+                      rows.index.begin() + rows.start[sequences.offsets[cuts[piece]]]);
+        });
+        return rows;
     }
 
     // Puts in the attributes of a saved model, skeleton by skeleton.
@@ -160,30 +181,38 @@ class Extractor {
     }
 
   private:
-    template <class Number>
-    void expand(int32_t j, const std::vector<Input>& inputs, const Sequences& sequences, int64_t first,
-                int64_t last, int32_t* out, Number&& number) const {
-        const TemplateTest* tests = tests_.data() + start_[j];
-        const int32_t arity = start_[j + 1] - start_[j];
+    size_t longest_tuple() const {
+        int32_t longest = 1;
+        for (int32_t j = 0; j < n_templates(); ++j) longest = std::max(longest, start_[j + 1] - start_[j]);
+        return static_cast<size_t>(longest);
+    }
+
+    // What template j sees at token t of a sequence.
+    void look(int32_t j, const std::vector<Input>& inputs, const Sequences& sequences, int64_t begin, int64_t length,
+              int64_t t, int32_t* tuple) const {
+        for (int32_t k = start_[j]; k < start_[j + 1]; ++k) {
+            const TemplateTest& test = tests_[k];
+            const Input& input = inputs[test.input];
+            int64_t row = test.offset;
+            if (!test.absolute) row += t;
+            else row += row < 0 ? length : -1;
+            if (row < 0) *tuple++ = input.before[std::min<int64_t>(-row, sequences.reach) - 1];
+            else if (row >= length) *tuple++ = input.after[std::min<int64_t>(row - length + 1, sequences.reach) - 1];
+            else *tuple++ = input.ids[begin + row];
+        }
+    }
+
+    void learn_template(int32_t j, const std::vector<Input>& inputs, const Sequences& sequences, int32_t* out) {
+        TupleTable& table = tables_[skeleton_[j]];
         const int64_t n = n_templates();
-        std::vector<int32_t> tuple(std::max(arity, 1));
-        for (int64_t i = first; i < last; ++i) {
+        std::vector<int32_t> tuple(longest_tuple());
+        for (int64_t i = 0; i < sequences.n_sequences; ++i) {
             const int64_t begin = sequences.offsets[i], length = sequences.offsets[i + 1] - begin;
             for (int64_t t = 0; t < length; ++t) {
                 int32_t& slot = out[(begin + t) * n + j];
                 if (t < sequences.skip) { slot = -1; continue; }
-                for (int32_t k = 0; k < arity; ++k) {
-                    const TemplateTest& test = tests[k];
-                    const Input& input = inputs[test.input];
-                    int64_t row = test.offset;
-                    if (!test.absolute) row += t;
-                    else row += row < 0 ? length : -1;
-                    if (row < 0) tuple[k] = input.before[std::min<int64_t>(-row, sequences.reach) - 1];
-                    else if (row >= length)
-                        tuple[k] = input.after[std::min<int64_t>(row - length + 1, sequences.reach) - 1];
-                    else tuple[k] = input.ids[begin + row];
-                }
-                slot = number(tuple.data());
+                look(j, inputs, sequences, begin, length, t, tuple.data());
+                slot = table.add(tuple.data());
             }
         }
     }

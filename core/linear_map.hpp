@@ -202,24 +202,25 @@ class LinearMap {
         std::vector<char> whole(features_->n_attributes);
         for (int64_t a = 0; a < features_->n_attributes; ++a) whole[a] = features_->whole_row(a);
         whole_end_.resize(rows.size());
-        std::vector<std::pair<int32_t, double>> later;
+        std::vector<int32_t> later;
+        std::vector<double> later_value;
+        const bool valued = !rows.value.empty();
         for (int64_t r = 0; r < rows.size(); ++r) {
-            later.clear();
-            int64_t to = rows.start[r];
-            for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i) {
+            const int64_t begin = rows.start[r], end = rows.start[r + 1];
+            later.resize(std::max<size_t>(later.size(), end - begin));
+            later_value.resize(valued ? later.size() : 0);
+            int64_t to = begin, n_later = 0;
+            for (int64_t i = begin; i < end; ++i) {
                 const int32_t a = rows.index[i];
-                const double value = rows.value.empty() ? 1.0 : rows.value[i];
-                if (!whole[a]) { later.emplace_back(a, value); continue; }
-                rows.index[to] = a;
-                if (!rows.value.empty()) rows.value[to] = value;
-                ++to;
+                const bool first = whole[a];
+                if (valued) (first ? rows.value[to] : later_value[n_later]) = rows.value[i];
+                (first ? rows.index[to] : later[n_later]) = a;
+                to += first;
+                n_later += !first;
             }
             whole_end_[r] = to;
-            for (const auto& [a, value] : later) {
-                rows.index[to] = a;
-                if (!rows.value.empty()) rows.value[to] = value;
-                ++to;
-            }
+            std::copy_n(later.begin(), n_later, rows.index.begin() + to);
+            if (valued) std::copy_n(later_value.begin(), n_later, rows.value.begin() + to);
         }
     }
 

@@ -227,6 +227,8 @@ class ColumnFile:
         separator: str | None = None,
         comment: str | None = None,
         strings: StringTable | None = None,
+        frozen: bool = False,
+        wanted: int = 0,
     ) -> None:
         try:
             self.encoding = codecs.lookup(encoding).name
@@ -239,6 +241,8 @@ class ColumnFile:
         self.separator = separator
         self.comment = comment
         self.strings = strings if strings is not None else StringTable()
+        self.frozen = frozen  # strings that are not in the table are −1 instead of being added
+        self.wanted = wanted  # how many of the first columns to look up; 0 for all
 
     def read(self) -> Columns:
         """The whole file as one set of columns."""
@@ -258,7 +262,7 @@ class ColumnFile:
 
     def _reader(self, keep_lines: bool) -> ColumnReader:
         separator = self.separator if self.separator is not None else "\0"
-        return ColumnReader(self.strings, separator, self.comment or "", keep_lines)
+        return ColumnReader(self.strings, separator, self.comment or "", keep_lines, not self.frozen, self.wanted)
 
     def _check(self, problem: tuple[int, str] | None) -> None:
         if problem is not None:

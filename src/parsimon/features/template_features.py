@@ -203,7 +203,7 @@ class Session:
         self._space = space
         self._strings = strings
         self._number = number or space.strings.find
-        self._identity = number is not None
+        self._identity = number is not None or strings is space.strings
         templates = space.templates
         reach = max(templates.max_reach, 1)
         self._translate = [np.zeros(0, np.int32) for _ in templates.inputs]
@@ -235,8 +235,10 @@ class Session:
         def expand(expansion: Expansion, skip: int) -> Rows:
             if not expansion.templates:
                 return Rows(np.zeros(X.n_tokens + 1, np.int64), np.zeros(0, np.int32))
-            table = expansion.extractor.expand(inputs, self._before, self._after, offsets, skip, learn, threads)
-            return Rows.from_table(table)
+            given = (inputs, self._before, self._after, offsets, skip, threads)
+            if learn:
+                return Rows.from_table(expansion.extractor.learn(*given))
+            return Rows(*expansion.extractor.apply(*given))
 
         return Observations(expand(self._space._node, 0), expand(self._space._pair, 1), X.lengths)
 

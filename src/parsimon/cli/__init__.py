@@ -1,0 +1,45 @@
+"""The command line: one file a command. Nothing heavy is imported until a command runs."""
+
+from __future__ import annotations
+
+import click
+
+from parsimon import __version__
+from parsimon.cli.evaluate import evaluate
+from parsimon.cli.failures import Program
+from parsimon.cli.inspect import inspect
+from parsimon.cli.options import CONTEXT
+from parsimon.cli.predict import predict
+from parsimon.cli.presets import presets
+from parsimon.cli.train import train
+
+__all__ = ["main", "program"]
+
+EXAMPLES = """
+\b
+Examples:
+  parsimon train sequence train.txt -m chunk.model -t chunk.tpl
+  parsimon predict chunk.model new.txt > labelled.txt
+  parsimon evaluate chunk.model test.txt
+  parsimon inspect chunk.model --top 20
+"""
+
+
+@click.group(cls=Program, context_settings=CONTEXT, epilog=EXAMPLES)
+@click.version_option(__version__, "--version", prog_name="parsimon", message="%(prog)s %(version)s")
+def program() -> None:
+    """Learn small structured predictors, use them, and look into them.
+
+    Data are column files: one token a line, its columns separated by blanks or tabs, the label last, and an
+    empty line after every sequence. '-' stands for standard input. Feature templates are those of Wapiti and
+    CRF++.
+    """
+
+
+for command in (train, predict, evaluate, inspect, presets):
+    program.add_command(command)
+
+
+def main() -> None:
+    """The `parsimon` command."""
+    program.main(prog_name="parsimon")

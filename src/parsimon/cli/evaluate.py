@@ -1,0 +1,123 @@
+"""`parsimon evaluate`: how good a model is on labelled data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parsimon.cli.failures import say
+from parsimon.cli.labelling import allowed_transitions, parts
+from parsimon.cli.options import column_file, command, option, reading_options, threads_option
+from parsimon.errors import ParsimonError
+
+if TYPE_CHECKING:
+    from parsimon.arrays import IntArray
+    from parsimon.features.columns import ColumnFile, Labels
+    from parsimon.sequence_model import SequenceModel
+
+EXAMPLES = """
+\b
+Examples:
+  parsimon evaluate chunk.model test.txt
+  parsimon evaluate chunk.model test.txt --confusion
+  parsimon evaluate chunk.model test.txt --json | jq .f1
+"""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What was asked for."""
+
+    model: str
+    test: str
+    raw: bool
+    confusion: bool
+    scheme: str | None
+    as_json: bool
+    threads: int
+    encoding: str
+    separator: str
+    comment: str | None
+
+
+@command("evaluate", epilog=EXAMPLES, short_help="Score a model on labelled data.")
+@click.argument("model")
+@click.argument("test")
+@option(
+    "--raw",
+    is_flag=True,
+    section="Scoring",
+    help="Score every token but O as a span of its own, as conlleval -r does.",
+)
+@option(
+    "--scheme",
+    type=click.Choice(["iob2", "iobes", "iob1", "auto"]),
+    section="Scoring",
+    help="Predict only label sequences that are valid in this scheme.",
+)
+@option(
+    "--confusion", is_flag=True, section="Output", help="Also show which labels are taken for which others."
+)
+@option("--json", "as_json", is_flag=True, section="Output", help="Print one JSON object; scores are fractions.")
+@reading_options
+@threads_option
+def evaluate(**options: Any) -> None:
+    """Label TEST with MODEL and compare with the labels in its last column.
+
+    Where labels mark spans (B-NP, I-NP, O), what is printed is conlleval's report: accuracy of tokens; precision,
+    recall and F1 of spans, in all and by type. Other labels get a table with a line a label. Labels that the
+    model does not know count as errors.
+    """
+    job = Job(**options)
+    from parsimon.metrics import evaluate as compare
+    from parsimon.model_file import load_model
+    from parsimon.report.tables import confusion_table, evaluation_record, evaluation_text
+
+    model = load_model(job.model)
+    file = column_file(job.test, job.encoding, job.separator, job.comment)
+    gold, predicted = _labels(model, file, job)
+    evaluation = compare(gold, predicted, raw=job.raw)  # type: ignore[arg-type]  # no label is None here
+    if job.as_json:
+        click.echo(json.dumps(evaluation_record(evaluation, raw=job.raw), ensure_ascii=False, indent=2))
+        return
+    click.echo(evaluation_text(evaluation, raw=job.raw), nl=False)
+    if job.confusion:
+        click.echo("\n" + confusion_table(evaluation), nl=False)
+
+
+def _labels(model: SequenceModel, file: ColumnFile, job: Job) -> tuple[Labels, Labels]:
+    """The labels of the file, and the model's."""
+    import numpy as np
+
+    from parsimon.features.columns import Labels
+
+    allowed = allowed_transitions(model, job.scheme)
+    number = {name: y for y, name in enumerate(model.labels)}
+    gold: list[IntArray] = []
+    predicted: list[IntArray] = []
+    lengths: list[IntArray] = []
+    for part in parts(model, file, job.threads, labelled=True):
+        for name in part.labels():
+            number.setdefault(name, len(number))
+        gold.append(part.label_ids(number, otherwise=-1))
+        predicted.append(model.decode(part.observations, threads=job.threads, allowed=allowed))
+        lengths.append(part.columns.lengths)
+    if not lengths:
+        raise ParsimonError(f"{file.name} has no tokens; it should have one token a line, with its label last.")
+    truth = Labels(np.concatenate(gold), np.concatenate(lengths), list(number))
+    _mention_unknown(truth, model, file.name)
+    return truth, Labels(np.concatenate(predicted), truth.lengths, truth.names)
+
+
+def _mention_unknown(truth: Labels, model: SequenceModel, name: str) -> None:
+    unknown = truth.names[model.n_labels :]
+    if unknown:
+        tokens = int((truth.ids >= model.n_labels).sum())
+        some = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
+        say(
+            f"{tokens:,} token{'s have' if tokens != 1 else ' has'} a label in {name} that the model does not know "
+            f"({some}); {'they count' if tokens != 1 else 'it counts'} as wrong"
+        )

@@ -1,0 +1,95 @@
+"""A model at work on a column file: block by block, so that a file of any length passes through little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parsimon.errors import ParsimonError
+
+if TYPE_CHECKING:
+    from parsimon.arrays import IntArray
+    from parsimon.features.columns import ColumnFile, Columns
+    from parsimon.features.observations import Observations
+    from parsimon.label_schemes import Transitions
+    from parsimon.sequence_model import SequenceModel
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some whole sequences of a file, with the text they were read from."""
+
+    name: str
+    columns: Columns
+    observations: Observations
+    text: bytes
+    start: IntArray  # where each token's line begins in `text`
+    end: IntArray
+    lines_before: int
+
+    def line_of(self, token: int) -> int:
+        """The number of a token's line in the file, from 1."""
+        return self.lines_before + self.text.count(b"\n", 0, int(self.start[token])) + 1
+
+    def observations_of(self, tokens: slice) -> Observations:
+        """The attributes of one sequence, given by its tokens."""
+        import numpy as np
+
+        from parsimon.features.observations import Observations
+
+        length = np.array([tokens.stop - tokens.start], np.int32)
+        return Observations(self.observations.node[tokens], self.observations.pair[tokens], length)
+
+    def labels(self) -> list[str]:
+        """The distinct strings of the last column, in order of first appearance."""
+        import numpy as np
+
+        seen, first = np.unique(self.columns.ids[-1], return_index=True)
+        return self.columns.strings.get_all(seen[np.argsort(first)])
+
+    def label_ids(self, number: dict[str, int], otherwise: int) -> IntArray:
+        """The last column as numbers; strings that are not in `number` become `otherwise`."""
+        import numpy as np
+
+        seen, inverse = np.unique(self.columns.ids[-1], return_inverse=True)
+        ids = [number.get(text, otherwise) for text in self.columns.strings.get_all(seen)]
+        return np.array(ids, np.int32)[inverse]
+
+
+def parts(model: SequenceModel, file: ColumnFile, threads: int, *, labelled: bool) -> Iterator[Part]:
+    """The file in blocks of whole sequences, with the attributes that the model knows; `labelled`: the last column is a label."""
+    from parsimon.features.columns import Columns
+    from parsimon.features.template_features import TemplateFeatures
+
+    if not isinstance(model.space, TemplateFeatures):
+        raise ParsimonError("this model was trained on ready-made features, not on columns; use it from Python.")
+    session = model.space.session(file.strings)  # works out once what each string means to the templates
+    lines = 0
+    for columns, text, (start, end) in file:
+        if not columns.n_tokens:  # nothing but empty lines and comments
+            lines += text.count(b"\n")
+            continue
+        check_columns(model, file.name, columns.n_columns, labelled)
+        inputs = Columns(columns.ids[:-1], columns.lengths, columns.strings) if labelled else columns
+        observations = session.observe(inputs, threads)
+        yield Part(file.name, columns, observations, text, start, end, lines)
+        lines += text.count(b"\n")
+
+
+def check_columns(model: SequenceModel, name: str, n_columns: int, labelled: bool) -> None:
+    """Refuses a file with fewer columns than the model's templates look at; more are fine."""
+    needed = model.needs_columns
+    if n_columns >= needed + labelled:
+        return
+    has = f"{name} has {n_columns} column{'s' * (n_columns != 1)}"
+    if labelled:
+        raise ParsimonError(f"{has}, but the model looks at {needed} and needs one more, the last, for the label.")
+    raise ParsimonError(f"{has}, but the model looks at {needed}.")
+
+
+def allowed_transitions(model: SequenceModel, scheme: str | None) -> Transitions | None:
+    """Which labels may follow each other under a scheme of span labels."""
+    from parsimon.label_schemes import constraints
+
+    return None if scheme is None else constraints(model.labels, scheme)

@@ -1,0 +1,114 @@
+"""Options that several commands have, and help pages that list options under headings."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from parsimon.features.columns import ColumnFile
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+SEPARATORS = {"any": None, "tab": "\t", "space": " "}
+
+
+class SectionOption(click.Option):
+    """An option that is listed under a heading."""
+
+    def __init__(self, *args: Any, section: str = "Options", **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.section = section
+
+
+class SectionedCommand(click.Command):
+    """A command whose help lists its options under headings, in the order in which they were written."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes one block of options a section."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(getattr(parameter, "section", "Other"), []).append(record)
+        for section, records in sections.items():
+            with formatter.section(section):
+                formatter.write_dl(records)
+
+
+option = partial(click.option, cls=SectionOption, show_default=True)
+command = partial(click.command, cls=SectionedCommand, context_settings=CONTEXT)
+
+
+class Number(click.ParamType):
+    """A finite number, zero or more (or above zero)."""
+
+    name = "number"
+
+    def __init__(self, *, positive: bool = False) -> None:
+        self.positive = positive
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number, or a sentence that says what would be right."""
+        wanted = "a number above zero" if self.positive else "a number, zero or more"
+        try:
+            number = float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not {wanted}.", param, ctx)
+        if not math.isfinite(number) or number < 0 or (self.positive and number == 0):
+            self.fail(f"{value} is not {wanted}.", param, ctx)
+        return number
+
+
+def reading_options(function: Function) -> Function:
+    """How column files are read: the same in every command."""
+    section = "Reading"
+    for add in (
+        option("--comment", metavar="PREFIX", section=section, help="Pass over lines that start with PREFIX."),
+        option(
+            "--separator",
+            type=click.Choice(list(SEPARATORS)),
+            default="any",
+            section=section,
+            help="What stands between columns: one tab, one space, or any run of both.",
+        ),
+        option("--encoding", default="utf-8", metavar="NAME", section=section, help="Encoding of the data."),
+    ):
+        function = add(function)
+    return function
+
+
+def threads_option(function: Function) -> Function:
+    """On how many threads to work; the result does not depend on it."""
+    add = option(
+        "--threads",
+        type=click.IntRange(min=1),
+        metavar="N",
+        section="Running",
+        default=available_processors,
+        show_default="all processors",
+        help="Threads. The result is the same for any number of them.",
+    )
+    return add(function)
+
+
+def available_processors() -> int:
+    """How many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def column_file(source: str, encoding: str, separator: str, comment: str | None) -> ColumnFile:
+    """A column file as the reading options say."""
+    from parsimon.features.columns import ColumnFile
+
+    return ColumnFile(source, encoding=encoding, separator=SEPARATORS[separator], comment=comment)

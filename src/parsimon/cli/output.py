@@ -1,0 +1,90 @@
+"""Where results go: standard output, or a file that nobody sees before it is complete."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from parsimon.errors import ParsimonError
+
+Write = Callable[[bytes], None]
+
+
+@contextmanager
+def output(path: str) -> Iterator[Write]:
+    """A function that writes bytes to `path` (``-`` is standard output)."""
+    if path == "-":
+        yield _explaining(sys.stdout.buffer, "standard output")
+    elif Path(path).exists() and not Path(path).is_file():  # a device or a named pipe cannot be renamed over
+        with _opened(Path(path), "wb", path) as stream:
+            yield _explaining(stream, path)
+    else:
+        with _complete_file(Path(os.path.realpath(path)), path) as stream:
+            yield _explaining(stream, path)
+
+
+@contextmanager
+def _complete_file(target: Path, name: str) -> Iterator[IO[bytes]]:
+    """A file beside `target` that takes its place at the end, and is gone if anything fails."""
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    stream = _opened(temporary, "xb", name)
+    try:
+        with stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _opened(path: Path, mode: str, name: str) -> IO[bytes]:
+    try:
+        return path.open(mode)
+    except OSError as error:
+        raise ParsimonError(f"{name} cannot be written: {error.strerror or error}.") from error
+
+
+def _explaining(stream: IO[bytes], name: str) -> Write:
+    def write(content: bytes) -> None:
+        try:
+            stream.write(content)
+            stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if stream is sys.stdout.buffer:
+                discard_output()
+            raise ParsimonError(f"{name} cannot be written: {error.strerror or error}.") from error
+
+    return write
+
+
+def discard_output() -> None:
+    """What is still buffered for standard output goes nowhere, so that the interpreter does not fail at its end."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def check_writable(path: Path, what: str) -> None:
+    """Refuses, before any work, a file that could not be written at the end."""
+    if path.exists() and not path.is_file():
+        kind = "a directory" if path.is_dir() else "a device"
+        raise ParsimonError(f"{what} {path} is {kind}; it must be a file.")
+    folder = path.parent
+    if not folder.is_dir():
+        raise ParsimonError(f"{what} {path} cannot be written: there is no directory {folder}; make it first.")
+    probe = folder / f".{path.name}.{secrets.token_hex(4)}"
+    try:
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except OSError as error:
+        raise ParsimonError(f"{what} {path} cannot be written: {error.strerror or error}.") from error

@@ -1,0 +1,28 @@
+"""`parsimon presets`: the template sets that have a name."""
+
+from __future__ import annotations
+
+import click
+
+from parsimon.cli.options import CONTEXT
+
+
+@click.command("presets", context_settings=CONTEXT, short_help="List the template sets that have a name.")
+@click.argument("name", required=False)
+def presets(name: str | None) -> None:
+    """List the presets that 'parsimon train sequence -t' knows; with a NAME, print that preset's templates.
+
+    What is printed is a template file: a start for one of your own.
+    """
+    from parsimon.features.presets import PRESETS, get_preset
+
+    if name is not None:
+        click.echo(get_preset(name).dumps(), nl=False)
+        return
+    from parsimon.report.tables import table
+
+    rows = [
+        (preset.name, f"{len(preset.build())}", preset.description, "; ".join(preset.columns))
+        for preset in PRESETS.values()
+    ]
+    click.echo(table(("preset", "templates", "what for", "columns"), rows, "<><<"), nl=False)

@@ -1,0 +1,170 @@
+"""What a person sees while a model is trained: a bar in a terminal, plain lines, or nothing."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
+
+from parsimon.report.time_left import TimeLeft
+
+if TYPE_CHECKING:
+    from parsimon.solvers.base import Event
+
+LINE_EVERY = 5.0  # seconds between plain lines
+
+
+class Progress(Protocol):
+    """Told what phase it is and what happens; a context, so that a terminal is left as it was found."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def phase(self, text: str) -> None:
+        """Something begins that has no events of its own, such as reading."""
+        ...
+
+    def __call__(self, event: Event) -> None:
+        """A training event."""
+        ...
+
+
+class NoProgress:
+    """Says nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        return None
+
+    def phase(self, text: str) -> None:
+        """Says nothing."""
+
+    def __call__(self, event: Event) -> None:
+        """Says nothing."""
+
+
+class ProgressLines(NoProgress):
+    """A line for every phase, and one every few seconds of training."""
+
+    def __init__(self, stream: TextIO, *, began: float, time_left: TimeLeft, every: float = LINE_EVERY) -> None:
+        self._stream = stream
+        self._began = began
+        self._time_left = time_left
+        self._every = every
+        self._last = float("-inf")
+
+    def phase(self, text: str) -> None:
+        """A line."""
+        self._print(time.perf_counter() - self._began, text)
+
+    def __call__(self, event: Event) -> None:
+        """A line, if the last one is some time ago."""
+        self._time_left.see(event)
+        if event.seconds - self._last >= self._every:
+            self._last = event.seconds
+            left = left_text(self._time_left.seconds(event.seconds))
+            self._print(event.seconds, f"iteration {event.iteration}: {figures(event)}{left and ', '}{left}")
+
+    def _print(self, seconds: float, text: str) -> None:
+        print(f"{seconds:8.1f} s  {text}", file=self._stream, flush=True)
+
+
+class ProgressBar(NoProgress):
+    """One line that is drawn again and again, and is gone at the end."""
+
+    def __init__(self, *, began: float, time_left: TimeLeft) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, TextColumn
+        from rich.progress import Progress as Bar
+        from rich.text import Text
+
+        self._began = began
+        self._time_left = time_left
+        self._dev: float | None = None
+        self._evaluations = 0
+        clock = self._clock
+
+        class Clock(ProgressColumn):
+            """Drawn several times a second, so that time passes between events too."""
+
+            def render(self, task: Any) -> Text:
+                return Text(clock())
+
+        self._bar = Bar(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=16),
+            TextColumn("{task.fields[figures]}"),
+            Clock(),
+            console=Console(stderr=True),
+            transient=True,
+            refresh_per_second=5,
+        )
+        self._task = self._bar.add_task("", total=None, figures="")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._bar.stop()
+
+    def phase(self, text: str) -> None:
+        """A name in front of a bar that only shows that there is life."""
+        self._bar.update(self._task, description=text, total=None, figures="")
+
+    def __call__(self, event: Event) -> None:
+        """Moves the bar, if it can be said by how much, and shows the figures."""
+        if event.evaluations < self._evaluations:  # a solver has begun anew: the refit of what survived
+            self._time_left.forget()
+            self.phase("debiasing")
+        elif self._evaluations == 0:
+            self.phase("training")
+        self._evaluations = max(event.evaluations, 1)
+        self._time_left.see(event)
+        self._dev = event.dev if event.dev is not None else self._dev
+        left = self._time_left.seconds(event.seconds)
+        total = None if left is None else max(event.seconds + left, 1e-9)
+        self._bar.update(
+            self._task, total=total, completed=event.seconds, figures=figures(event, self._dev)
+        )
+
+    def _clock(self) -> str:
+        now = time.perf_counter() - self._began
+        left = left_text(self._time_left.seconds(now))
+        return f"{duration(now)}{left and ', '}{left}"
+
+
+def progress(stream: TextIO, *, quiet: bool, verbose: bool, began: float, time_left: TimeLeft) -> Progress:
+    """A bar if `stream` is a terminal, lines if they were asked for, and otherwise nothing."""
+    if quiet:
+        return NoProgress()
+    if verbose:
+        return ProgressLines(stream, began=began, time_left=time_left)
+    return ProgressBar(began=began, time_left=time_left) if stream.isatty() else NoProgress()
+
+
+def figures(event: Event, dev: float | None = None) -> str:
+    """Objective, active features and development score."""
+    parts = [f"objective {event.objective:,.2f}", f"{event.active:,} active"]
+    dev = event.dev if event.dev is not None else dev
+    if dev is not None:
+        parts.append(f"dev {100 * dev:.2f}%")
+    return ", ".join(parts)
+
+
+def left_text(seconds: float | None) -> str:
+    """For instance ``about 1:05 left``; nothing when nothing is known."""
+    return "" if seconds is None else f"about {duration(seconds)} left"
+
+
+def duration(seconds: float) -> str:
+    """Minutes and seconds, with hours when there are any."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

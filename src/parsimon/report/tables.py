@@ -1,0 +1,193 @@
+"""Evaluations and models as plain text tables, and as records for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from parsimon.arrays import Array
+    from parsimon.inspect import Feature, Share
+    from parsimon.metrics import Evaluation
+
+MATRIX = 12  # labels up to which a matrix fits a terminal
+LISTED = 20  # entries of a list that takes a larger matrix's place
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
+    """Rows under a header; `align` has a ``<`` or ``>`` for every column.
+
+    >>> print(table(("label", "tokens"), [("NN", "120"), ("VB", "7")], "<>"), end="")
+    label  tokens
+    NN        120
+    VB          7
+    """
+    lines = [tuple(header), *map(tuple, rows)]
+    width = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    out = ("  ".join(f"{cell:{a}{w}}" for cell, a, w in zip(line, align, width, strict=True)) for line in lines)
+    return "".join(f"{line.rstrip()}\n" for line in out)
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> str:
+    """Names with what is to be said of them, one a line."""
+    pairs = list(pairs)
+    width = max(len(name) for name, _ in pairs)
+    return "".join(f"{name:<{width}}  {value}\n" for name, value in pairs)
+
+
+# --- Evaluation ---------------------------------------------------------------------------------------------
+
+
+def evaluation_text(evaluation: Evaluation, *, raw: bool = False) -> str:
+    """conlleval's report where there are spans to score, else a table with a line a label."""
+    from parsimon.metrics import has_spans
+
+    if raw or has_spans(evaluation.labels):
+        return evaluation.conlleval()
+    head = (
+        f"processed {evaluation.tokens} tokens in {evaluation.sequences} sequences\n"
+        f"accuracy: {100 * evaluation.accuracy:6.2f}%; "
+        f"sequences without an error: {100 * evaluation.sequence_accuracy:6.2f}%\n\n"
+    )
+    ordered = sorted(evaluation.per_label.items(), key=lambda item: -item[1].support)
+    rows = [(n, _percent(s.precision), _percent(s.recall), _percent(s.f1), f"{s.support}") for n, s in ordered]
+    mean = label_means(evaluation)
+    rows.append(("mean of labels", *(_percent(mean[k]) for k in ("precision", "recall", "f1")), ""))
+    return head + table(("label", "precision", "recall", "F1", "tokens"), rows, "<>>>>")
+
+
+def evaluation_record(evaluation: Evaluation, *, raw: bool = False) -> dict[str, Any]:
+    """The evaluation for JSON. `scored` says what precision, recall and F1 are of.
+
+    Spans (pooled over types, conlleval's numbers) where labels mark any; else labels, each label's score
+    counting the same.
+    """
+    from parsimon.metrics import has_spans
+
+    record = evaluation.to_dict()
+    if raw or has_spans(evaluation.labels):
+        return {"scored": "spans", **record}
+    del record["per_type"]
+    return {"scored": "labels", **record, **label_means(evaluation)}
+
+
+def label_means(evaluation: Evaluation) -> dict[str, float]:
+    """Precision, recall and F1 averaged over the labels that occur in the gold or the prediction."""
+    scores = list(evaluation.per_label.values())
+    mean = {k: sum(getattr(s, k) for s in scores) / max(len(scores), 1) for k in ("precision", "recall", "f1")}
+    return mean
+
+
+def confusion_table(evaluation: Evaluation) -> str:
+    """Which labels are taken for which others: a matrix when it fits, and the most frequent confusions."""
+    confusion, labels = evaluation.confusion, evaluation.labels
+    text = ""
+    if len(labels) <= MATRIX:
+        rows = [(name, *map(str, row)) for name, row in zip(labels, confusion.tolist(), strict=True)]
+        text = table(("gold \\ predicted", *labels), rows, "<" + ">" * len(labels)) + "\n"
+    cells = [
+        (int(count), labels[g], labels[p])
+        for g, row in enumerate(confusion)
+        for p, count in enumerate(row)
+        if g != p and count
+    ]
+    cells.sort(key=lambda cell: -cell[0])
+    wrong = evaluation.tokens - evaluation.correct_tokens
+    rows = [(f"{n}", _percent(n / wrong), gold, predicted) for n, gold, predicted in cells[:LISTED]]
+    if not rows:
+        return text + "no token has a wrong label\n"
+    return text + table(("tokens", "of errors", "gold", "predicted"), rows, ">><<")
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.2f}%"
+
+
+# --- Models -------------------------------------------------------------------------------------------------
+
+
+def summary_text(name: str, size: int, summary: dict[str, Any]) -> str:
+    """What a model is: how much of what was possible is left, and how it was trained."""
+    training = summary["training"]
+    pairs = [
+        ("model", f"{name} ({file_size(size)})"),
+        *((what, of(summary[what], summary.get(f"candidate_{what}"))) for what in ("features", "attributes", "templates")),
+        ("labels", f"{len(summary['labels'])}"),
+    ]
+    if training.get("tokens"):
+        pairs.append(("trained on", f"{training['tokens']:,} tokens in {training['sequences']:,} sequences"))
+    if training.get("loss"):
+        strengths = ", ".join(f"{k} {training[k]:g}" for k in ("l1", "l2") if training.get(k) is not None)
+        pairs.append(("by", f"{training['loss']} loss, {strengths}"))
+    if training.get("objective") is not None:
+        pairs.append(("objective", objective_text(training["objective"], training.get("kkt"))))
+    if training.get("status"):
+        pairs.append(("status", training["status"]))
+    return facts(pairs)
+
+
+def objective_text(objective: float, kkt: float | None) -> str:
+    """The objective with what is known of its distance from optimality."""
+    residual = "not certified" if kkt is None else f"KKT residual {kkt:.3g}"
+    return f"{objective:,.4f} ({residual})"
+
+
+def of(part: int, whole: int | None) -> str:
+    """For instance ``12 of 1,200 (1.0%)``."""
+    return f"{part:,}" if not whole else f"{part:,} of {whole:,} ({100 * part / whole:.1f}%)"
+
+
+def file_size(n_bytes: int) -> str:
+    """For instance ``640 kB``."""
+    if n_bytes < 1000:
+        return f"{n_bytes} bytes"
+    return f"{n_bytes / 1000:,.0f} kB" if n_bytes < 1_000_000 else f"{n_bytes / 1e6:,.1f} MB"
+
+
+def shares_table(what: str, shares: Iterable[Share]) -> str:
+    """How much of a model each template or label has."""
+    rows = [(s.name, f"{s.features:,}", f"{s.attributes:,}", f"{s.total:,.2f}") for s in shares]
+    return table((what, "features", "attributes", "sum of |weight|"), rows, "<>>>")
+
+
+def features_table(features: Sequence[Feature]) -> str:
+    """Features with their weights and names."""
+    rows = [
+        (f"{f.weight:+.4f}", f.label if f.previous is None else f"{f.previous} → {f.label}", f.attribute)
+        for f in features
+    ]
+    return table(("weight", "label", "attribute"), rows, "><<") if rows else "no such feature\n"
+
+
+def transitions_table(labels: Sequence[str], weights: Array) -> str:
+    """Weights of label bigrams: a matrix when it fits, else the heaviest."""
+    if not weights.any():
+        return "no weight of one label following another\n"
+    if len(labels) <= MATRIX:
+        rows = [
+            (x, *(f"{w:+.3f}" if w else "." for w in row)) for x, row in zip(labels, weights.tolist(), strict=True)
+        ]
+        return table(("from \\ to", *labels), rows, "<" + ">" * len(labels))
+    cells = [(float(weights[x, y]), x, y) for x, y in zip(*weights.nonzero(), strict=True)]
+    cells.sort(key=lambda cell: -abs(cell[0]))
+    rows = [(f"{w:+.4f}", labels[x], labels[y]) for w, x, y in cells[:LISTED]]
+    more = f"and {len(cells) - LISTED:,} more; --json has all\n" if len(cells) > LISTED else ""
+    return table(("weight", "from", "to"), rows, "><<") + more
+
+
+def history_table(history: Sequence[dict[str, Any]]) -> str:
+    """How training went, as far as the model remembers it."""
+    if not history:
+        return "the model has no training history\n"
+    rows = [
+        (
+            f"{event['iteration']}",
+            f"{event['objective']:,.4f}",
+            f"{event['active']:,}",
+            f"{event['kkt']:.3g}" if "kkt" in event else "",
+            _percent(event["dev"]) if "dev" in event else "",
+            event.get("phase", ""),
+        )
+        for event in history
+    ]
+    return table(("iteration", "objective", "active", "KKT residual", "dev", "phase"), rows, ">>>>><")

@@ -1,0 +1,69 @@
+"""How much longer training will take: an estimate where there is ground for one, and else none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from parsimon.solvers.base import Event
+
+CERTIFICATES = 4  # points that a trend needs
+RECENT = 20  # iterations whose pace is taken for that of the next ones
+
+
+@dataclass
+class TimeLeft:
+    """Watches training events and says when the first of the limits will be reached.
+
+    A time limit is certain, a limit of iterations goes by the pace of the last ones, and convergence by the trend
+    of the optimality residuals: they fall about exponentially, to `tolerance` times the first. `tolerance` is
+    ``None`` where that first residual is not the one at w = 0, as in a run that goes on from somewhere.
+    """
+
+    max_iterations: int | None = None
+    time_limit: float | None = None
+    tolerance: float | None = None
+    _seconds: list[float] = field(default_factory=list)
+    _residuals: list[tuple[float, float]] = field(default_factory=list)  # (seconds, log residual)
+
+    def see(self, event: Event) -> None:
+        """Takes an event in."""
+        self._seconds.append(event.seconds)
+        if event.kkt is not None and event.kkt > 0:
+            self._residuals.append((event.seconds, math.log(event.kkt)))
+
+    def forget(self) -> None:
+        """Another problem begins (debiasing): nothing is known of it."""
+        self.max_iterations = self.time_limit = self.tolerance = None
+        self._seconds.clear()
+        self._residuals.clear()
+
+    def seconds(self, now: float) -> float | None:
+        """Seconds from `now` (on the events' clock) to the end, or ``None`` when nothing can be said."""
+        ends = [end for end in (self._limit(), self._iterations(), self._trend()) if end is not None]
+        return max(min(ends) - now, 0.0) if ends else None
+
+    def _limit(self) -> float | None:
+        return self.time_limit
+
+    def _iterations(self) -> float | None:
+        if self.max_iterations is None or len(self._seconds) < 3:
+            return None
+        recent = self._seconds[-RECENT:]
+        pace = (recent[-1] - recent[0]) / (len(recent) - 1)
+        return self._seconds[-1] + pace * max(self.max_iterations + 1 - len(self._seconds), 0)
+
+    def _trend(self) -> float | None:
+        """Where the line through the later half of the residuals reaches the tolerance."""
+        if self.tolerance is None or len(self._residuals) < CERTIFICATES:
+            return None
+        goal = self._residuals[0][1] + math.log(self.tolerance)
+        recent = self._residuals[-max(len(self._residuals) // 2, CERTIFICATES - 1) :]
+        t = [point[0] for point in recent]
+        r = [point[1] for point in recent]
+        middle, level = sum(t) / len(t), sum(r) / len(r)
+        spread = sum((x - middle) ** 2 for x in t)
+        slope = sum((x - middle) * (y - level) for x, y in zip(t, r, strict=True)) / spread if spread else 0.0
+        return None if slope >= 0 else middle + (goal - level) / slope
