@@ -1,7 +1,7 @@
 """python-crfsuite in a process of its own, so that its memory is its own. Prints one JSON object.
 
-    crfsuite_worker.py train ATTRIBUTES MODEL C1 C2 ALL_PAIRS MAX_ITERATIONS
-    crfsuite_worker.py tag MODEL INPUT OUTPUT TEMPLATES
+crfsuite_worker.py train ATTRIBUTES MODEL C1 C2 ALL_PAIRS MAX_ITERATIONS
+crfsuite_worker.py tag MODEL INPUT OUTPUT TEMPLATES
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pycrfsuite
+import pycrfsuite  # type: ignore[import-untyped]
 
 clock = time.perf_counter
 
@@ -32,8 +32,8 @@ class Watched(pycrfsuite.BaseTrainer):  # type: ignore[misc]
             self.curve.append([clock() - self.began, float(found[1]), 0])
         elif found := re.match(r"Active features: (\d+)", message):
             self.curve[-1][2] = int(found[1])
-        elif message.startswith(("L-BFGS", "Maximum number", "No error")):
-            self.reason = message.strip()
+        elif message.startswith("L-BFGS terminated"):
+            self.reason = message.removeprefix("L-BFGS terminated with ").strip()
 
 
 def attribute_file(path: Path) -> Iterator[tuple[list[list[str]], list[str]]]:
@@ -51,7 +51,9 @@ def attribute_file(path: Path) -> Iterator[tuple[list[list[str]], list[str]]]:
                 tokens, labels = [], []
 
 
-def train(source: Path, model: Path, c1: float, c2: float, all_pairs: bool, max_iterations: int) -> dict[str, Any]:
+def train(
+    source: Path, model: Path, c1: float, c2: float, all_pairs: bool, max_iterations: int
+) -> dict[str, Any]:
     """Trains; seconds are those of `append` and `train` together, without reading or making features."""
     trainer = Watched()
     trainer.features, trainer.curve, trainer.reason = 0, [], ""
@@ -82,9 +84,8 @@ def train(source: Path, model: Path, c1: float, c2: float, all_pairs: bool, max_
 
 def tag(model: Path, source: Path, target: Path, template_file: Path) -> dict[str, Any]:
     """Labels a column file; times the whole from file to file, and `tag` by itself."""
-    from template_strings import expander, sentences
-
     from parsimon.features.templates import TemplateSet
+    from template_strings import expander, sentences
 
     expand = expander(TemplateSet.load(template_file))
     tagger = pycrfsuite.Tagger()

@@ -1,8 +1,8 @@
-"""Running another program and measuring it: its lines with the time each came, its peak memory, its exit code.
+"""Running another program and measuring it: its lines with the time each came, and its peak memory.
 
-Peak memory is what the kernel says of the finished child (`ru_maxrss`). A child starts as a copy of this process,
-so the figure is never below what this process itself has used; that is why nothing large is done here, and why
-`Run.peak_mb` is None when the child did not need more than that.
+Peak memory is what the kernel says of the finished child (`ru_maxrss`). A child starts as a copy of this
+process, so the figure is never below what this process itself has used; that is why nothing large is done
+here, and why `Run.peak_mb` is None when the child did not need more than that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GRACE = 120.0  # seconds that a program has for writing its model after it was i
 
 
 class Failed(Exception):
-    """A program that was measured ended with an error; the message has its last lines."""
+    """A program that was measured ended with an error; the message has the last line that it printed."""
 
 
 @dataclass(frozen=True)
@@ -45,22 +45,30 @@ def run(
     """
     began = time.perf_counter()
     child = subprocess.Popen(
-        [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        [str(part) for part in command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     assert child.stdout is not None
     lines: list[tuple[float, str]] = []
     with _stopped_after(child.pid, limit) as interrupted:
-        for raw in child.stdout:
-            line = raw.decode("utf-8", "replace").rstrip("\n")
-            lines.append((time.perf_counter() - began, line))
-            if enough is not None and not interrupted.is_set() and enough(line):
-                interrupted.set()
-                os.kill(child.pid, signal.SIGINT)
-        _, status, usage = os.wait4(child.pid, 0)
+        try:
+            for raw in child.stdout:
+                line = raw.decode("utf-8", "replace").rstrip("\n")
+                lines.append((time.perf_counter() - began, line))
+                if enough is not None and not interrupted.is_set() and enough(line):
+                    interrupted.set()
+                    os.kill(child.pid, signal.SIGINT)
+            _, status, usage = os.wait4(child.pid, 0)
+        except BaseException:  # Ctrl-C: the program must not go on alone
+            child.kill()
+            child.wait()
+            raise
     seconds = time.perf_counter() - began
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0 and not interrupted.is_set():
-        last = " | ".join(line for _, line in lines[-5:])
+        last = next((line.strip() for _, line in reversed(lines) if line.strip()), "it printed nothing")
         raise Failed(f"{Path(command[0]).name} ended with code {child.returncode}: {last}")
     return Run(seconds, _peak_mb(usage), lines, interrupted.is_set())
 
@@ -74,7 +82,10 @@ def _stopped_after(pid: int, limit: float) -> Iterator[threading.Event]:
         interrupted.set()
         os.kill(pid, signal.SIGINT)
 
-    timers = [threading.Timer(limit, interrupt), threading.Timer(limit + GRACE, os.kill, (pid, signal.SIGKILL))]
+    timers = [
+        threading.Timer(limit, interrupt),
+        threading.Timer(limit + GRACE, os.kill, (pid, signal.SIGKILL)),
+    ]
     for timer in timers:
         timer.daemon = True
         timer.start()

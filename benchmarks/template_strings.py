@@ -1,6 +1,6 @@
-"""Templates expanded in plain Python, as a user of python-crfsuite does it: a list of strings for every token.
+"""Templates expanded in plain Python, as a user of python-crfsuite does it: strings for every token.
 
-Written for speed within what Python allows: one pass over a sentence for every template, no work per character.
+Written for speed within what Python allows: one pass over a sentence for every template.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ Sentence = Sequence[Sequence[str]]  # tokens, each with its columns
 
 
 def cannot_expand(templates: TemplateSet) -> str | None:
-    """Why python-crfsuite could not have the same features, or None: it has no label pairs that see the input."""
+    """Why python-crfsuite cannot have the same features, or None."""
     for template in templates:
         if any(test.absolute for test in template.tests):
             return f"{template.source} looks at an absolute row, which is not written out for python-crfsuite"
         if template.kind != "node" and template.pieces != ("B",):
-            return f"python-crfsuite has no features like {template.source}: a pair of labels that sees the input"
+            return f"python-crfsuite has no label pairs that see the input, as {template.source} does"
     if not any(template.kind == "edge" for template in templates):
         return "python-crfsuite cannot do without label pairs, and the templates have none"
     return None
@@ -37,7 +37,8 @@ def expander(templates: TemplateSet) -> Callable[[Sentence], list[tuple[str, ...
         columns = list(zip(*sentence, strict=True))
         padded = {
             (column, transform): [
-                value if not transform.spec else transform(value) for value in (*before, *columns[column], *after)
+                value if not transform.spec else transform(value)
+                for value in (*before, *columns[column], *after)
             ]
             for column, transform in templates.inputs
         }
@@ -54,7 +55,9 @@ def expander(templates: TemplateSet) -> Callable[[Sentence], list[tuple[str, ...
 
 
 def _format(template: Template) -> Callable[..., str]:
-    pieces = (p.replace("{", "{{").replace("}", "}}") if isinstance(p, str) else "{}" for p in template.pieces)
+    pieces = (
+        p.replace("{", "{{").replace("}", "}}") if isinstance(p, str) else "{}" for p in template.pieces
+    )
     return "".join(pieces).format
 
 

@@ -17,7 +17,6 @@
 #include "extractor.hpp"
 #include "kernels.hpp"
 #include "linear_map.hpp"
-#include "quadratic_model.hpp"
 #include "strings.hpp"
 
 namespace nb = nanobind;
@@ -496,14 +495,14 @@ NB_MODULE(_core, m) {
             nb::gil_scoped_release free;
             kernels().scores(map, w.data(), out.data(), threads);
         }, "w"_a, "out"_a, "threads"_a)
-        .def("pullback", [](const LinearMap& map, const In2<double>& mu, InOut<double> out, int threads) {
+        .def("pullback", [](const LinearMap& map, const In2<double>& mu, InOut<double> out, int threads, bool squared) {
             require(static_cast<int64_t>(out.size()) == map.features().size(), "there must be one place a feature");
             require(static_cast<int64_t>(mu.shape(0)) == map.rows().size() && static_cast<int64_t>(mu.shape(1)) == map.features().width,
                     "marginals must be rows × columns");
             map.attributes();  // made under the lock
             nb::gil_scoped_release free;
-            kernels().pullback(map, mu.data(), out.data(), threads);
-        }, "mu"_a, "out"_a, "threads"_a);
+            kernels().pullback(map, mu.data(), out.data(), squared, threads);
+        }, "mu"_a, "out"_a, "threads"_a, "squared"_a = false);
 
     m.def("distinct_rows", [](const In<int64_t>& start, const In<int32_t>& index, const std::optional<In<double>>& value) {
         Csr rows = checked_csr(start, index, value, std::numeric_limits<int32_t>::max());
@@ -528,6 +527,12 @@ NB_MODULE(_core, m) {
             return kernels().chain_marginals(c.shape(), node.data(), pair.data(), log_z.data(), node_out.data(), pair_out.data(),
                                              left, right, threads);
         }, "node"_a, "pair"_a, "log_z"_a, "node_out"_a, "pair_out"_a, "scratch"_a, "threads"_a)
+        .def("variances", [](const Chain& c, const In2<double>& marginals, InOut2<double> node_out, InOut3<double> pair_out, int threads) {
+            c.check(marginals, pair_out);
+            require(node_out.size() == marginals.size(), "outputs must have the shape of the scores");
+            nb::gil_scoped_release free;
+            kernels().chain_variances(c.shape(), marginals.data(), node_out.data(), pair_out.data(), threads);
+        }, "marginals"_a, "node_out"_a, "pair_out"_a, "threads"_a)
         .def("score", [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<int32_t>& labels, InOut<double> out, int threads) {
             c.check(node, pair);
             c.check_labels(labels);
@@ -563,22 +568,16 @@ NB_MODULE(_core, m) {
             return kernels().chain_sample(c.shape(), node.data(), pair.data(), seed, static_cast<int32_t>(labels.shape(0)), labels.data(), threads);
         }, "node"_a, "pair"_a, "seed"_a, "labels"_a, "threads"_a);
 
-    nb::class_<QuadraticModel>(m, "QuadraticModel")
-        .def(nb::init<int64_t>(), "width"_a)
-        .def_prop_ro("n_rows", &QuadraticModel::n_rows)
-        .def("add", [](QuadraticModel& q, const LinearMap& map, const In2<double>& marginals, double certain) {
-            require(static_cast<int64_t>(marginals.shape(0)) == map.rows().size() && static_cast<int64_t>(marginals.shape(1)) == map.features().width,
-                    "marginals must be rows × columns");
-            nb::gil_scoped_release free;
-            q.add(map, marginals.data(), certain);
-        }, "map"_a, "marginals"_a, "certain"_a)
-        .def("descend", [](QuadraticModel& q, const FeatureRows& features, const In<double>& w, const In<double>& gradient,
-                           const In<double>& l1, const In<double>& l2, double damping, double ridge, int sweeps, double shrink, InOut<double> d) {
-            const auto n = static_cast<size_t>(features.size());
-            require(w.size() == n && gradient.size() == n && l1.size() == n && l2.size() == n && d.size() == n, "one number a feature");
-            nb::gil_scoped_release free;
-            return q.descend(features, w.data(), gradient.data(), l1.data(), l2.data(), damping, ridge, sweeps, shrink, d.data());
-        }, "features"_a, "w"_a, "gradient"_a, "l1"_a, "l2"_a, "damping"_a, "ridge"_a, "sweeps"_a, "shrink"_a, "d"_a);
+    m.def("descend", [](const In<double>& gradient, const In<double>& diagonal, const In<double>& curvature, const In2<double>& columns,
+                        const In2<double>& projected, const In<double>& w, const In<double>& l1, int sweeps, InOut<double> d, InOut<double> moment) {
+        const size_t n = w.size(), rank = columns.shape(1);
+        require(gradient.size() == n && diagonal.size() == n && curvature.size() == n && l1.size() == n && d.size() == n, "one number a weight");
+        require(columns.shape(0) == n && projected.shape(0) == n && projected.shape(1) == rank && moment.size() == rank, "matrices must be weights × rank");
+        nb::gil_scoped_release free;
+        kernels().descend({static_cast<int64_t>(n), static_cast<int64_t>(rank), gradient.data(), diagonal.data(), curvature.data(),
+                           columns.data(), projected.data()}, w.data(), l1.data(), sweeps, d.data(), moment.data());
+    }, "gradient"_a, "diagonal"_a, "curvature"_a, "columns"_a, "projected"_a, "w"_a, "l1"_a, "sweeps"_a, "d"_a, "moment"_a,
+       "Coordinate descent on a diagonal plus low-rank quadratic with an L1 norm.");
 
     m.def("dot", [](const In<double>& a, const In<double>& b) {
         require(a.size() == b.size(), "vectors must be of one length");

@@ -389,6 +389,38 @@ inline bool chain_marginals(const ChainShape& shape, const double* node, const d
     return true;
 }
 
+inline void chain_variances(const ChainShape& shape, const double* marginals, double* node_out, double* pair_out,
+                            int threads) {
+    const int64_t Y = shape.n_labels, n_tokens = shape.offsets[shape.n_sequences];
+    std::vector<double> weight(n_tokens, 1.0), sums(shape.n_pieces * Y * Y, 0.0);
+    if (shape.weight)
+        for (int64_t i = 0; i < shape.n_sequences; ++i)
+            std::fill(weight.begin() + shape.offsets[i], weight.begin() + shape.offsets[i + 1], shape.weight[i]);
+    for (int64_t t = 0; t < n_tokens; ++t)
+        for (int64_t y = 0; y < Y; ++y) {
+            const double m = marginals[t * Y + y];
+            node_out[t * Y + y] = weight[t] > 0 ? m * (1 - m / weight[t]) : 0.0;
+        }
+    parallel_for(shape.n_pieces, threads, [&](int64_t p, int) {
+        double* sum = sums.data() + p * Y * Y;
+        for (int64_t s = shape.piece_start[p]; s < shape.piece_start[p + 1]; ++s) {
+            const int64_t t = shape.steps[s];
+            if (!(weight[t] > 0)) continue;
+            const double* here = marginals + t * Y;
+            for (int64_t x = 0; x < Y; ++x) {
+                const double before = here[x - Y] / (weight[t] * weight[t]);
+                for (int64_t y = 0; y < Y; ++y) {
+                    const double both = before * here[y];
+                    sum[x * Y + y] += weight[t] * both * (1 - both);
+                }
+            }
+        }
+    });
+    std::fill(pair_out, pair_out + shape.n_kinds * Y * Y, 0.0);
+    for (int64_t p = 0; p < shape.n_pieces; ++p)
+        for (int64_t i = 0; i < Y * Y; ++i) pair_out[shape.piece_kind[p] * Y * Y + i] += sums[p * Y * Y + i];
+}
+
 inline void chain_score(const ChainShape& shape, const double* node, const double* pair, const int32_t* labels,
                         double* out, int threads) {
     const int64_t Y = shape.n_labels;

@@ -20,8 +20,9 @@ namespace baseline {
 #include "lanes_body.hpp"
 #include "scores_body.hpp"
 #include "chain_body.hpp"
-constexpr Kernels table{"baseline",   scores,      pullback,    chain_marginals, chain_score, chain_add,
-                        chain_argmax, chain_kbest, chain_sample, dot,             exponentials};
+#include "descent_body.hpp"
+constexpr Kernels table{"baseline",  scores,       pullback,    chain_marginals, chain_variances, chain_score, chain_add,
+                        chain_argmax, chain_kbest, chain_sample, descend,         dot,             exponentials};
 }  // namespace baseline
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
@@ -37,8 +38,9 @@ namespace v3 {
 #include "lanes_body.hpp"
 #include "scores_body.hpp"
 #include "chain_body.hpp"
-constexpr Kernels table{"x86-64-v3",  scores,      pullback,    chain_marginals, chain_score, chain_add,
-                        chain_argmax, chain_kbest, chain_sample, dot,             exponentials};
+#include "descent_body.hpp"
+constexpr Kernels table{"x86-64-v3", scores,       pullback,    chain_marginals, chain_variances, chain_score, chain_add,
+                        chain_argmax, chain_kbest, chain_sample, descend,         dot,             exponentials};
 }  // namespace v3
 #if defined(__clang__)
 #pragma clang attribute pop

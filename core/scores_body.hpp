@@ -109,11 +109,15 @@ inline void scores(const LinearMap& map, const double* w, double* out, int threa
     });
 }
 
-inline void pullback(const LinearMap& map, const double* mu, double* out, int threads) {
+inline void pullback(const LinearMap& map, const double* mu, double* out, bool squared, int threads) {
     const Csr& attributes = map.attributes();
     const FeatureRows& features = map.features();
     const int64_t width = features.width;
     const bool valued = !attributes.value.empty();
+    const auto value = [&](int64_t i) {
+        if (!valued) return 1.0;
+        return squared ? attributes.value[i] * attributes.value[i] : attributes.value[i];
+    };
     const auto cuts = balanced_cuts(attributes.start.data(), attributes.size(), 64);
     with_row_sum(width, [&](auto type) {
         using Sum = typename decltype(type)::type;
@@ -125,7 +129,7 @@ inline void pullback(const LinearMap& map, const double* mu, double* out, int th
                 if (features.whole_row(a)) {
                     Sum sum(width);
                     for (int64_t i = begin; i < end; ++i)
-                        sum.add(valued ? attributes.value[i] : 1.0, mu + attributes.index[i] * width);
+                        sum.add(value(i), mu + attributes.index[i] * width);
                     sum.put(total.data());
                     if (features.all)
                         for (int64_t c = 0; c < width; ++c) out[a * width + c] += total[c];
@@ -138,7 +142,7 @@ inline void pullback(const LinearMap& map, const double* mu, double* out, int th
                     const double* column = mu + features.column[k];
                     double sum = 0;
                     for (int64_t i = begin; i < end; ++i)
-                        sum += (valued ? attributes.value[i] : 1.0) * column[attributes.index[i] * width];
+                        sum += value(i) * column[attributes.index[i] * width];
                     out[k] += sum;
                 }
             }

@@ -1,4 +1,4 @@
-"""Enumeration: every labelling of a small chain with its score, and from that every answer an oracle can give.
+"""Enumeration: every labelling of a small chain with its score, and so every answer an oracle can give.
 
 Nothing here is clever, which is the point: sums run over all labellings, in extended precision.
 """

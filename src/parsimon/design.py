@@ -30,6 +30,10 @@ class Design(Protocol):
         """out += Φᵀ parts."""
         ...
 
+    def pullback_squared(self, parts: Any, out: Array) -> None:
+        """out += (Φ∘Φ)ᵀ parts, the values of features squared."""
+        ...
+
     def restrict(self, features: IntArray) -> Design:
         """The map of some features only (ascending numbers)."""
         ...
@@ -114,6 +118,12 @@ class ChainDesign:
         cut = self.node.n_features
         self.node.pullback(parts.node, out[:cut], self.threads)
         self.pair.pullback(parts.pair.reshape(len(parts.pair), -1), out[cut:], self.threads)
+
+    def pullback_squared(self, parts: ChainParts, out: Array) -> None:
+        """out += (Φ∘Φ)ᵀ parts."""
+        cut = self.node.n_features
+        self.node.pullback(parts.node, out[:cut], self.threads, squared=True)
+        self.pair.pullback(parts.pair.reshape(len(parts.pair), -1), out[cut:], self.threads, squared=True)
 
     def restrict(self, features: IntArray) -> ChainDesign:
         """The map of some features only."""

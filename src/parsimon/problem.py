@@ -44,6 +44,25 @@ class Problem:
             total += value
         return total, gradient
 
+    def loss_and_full_gradient(self, values: Array, features: IntArray) -> tuple[float, Array]:
+        """Σ loss and the gradient of *all* features where only the given (ascending) ones are not zero."""
+        gradient = np.zeros(self.n_features)
+        total = 0.0
+        for batch in self.batches:
+            scores = batch.design.restrict(features).scores(values)
+            value, parts = self.loss(batch.structure, scores, batch.gold)
+            batch.design.pullback(parts, gradient)
+            total += value
+        return total, gradient
+
+    def curvature(self, w: Array) -> Array:
+        """The diagonal of the log loss's Hessian, or nearly: (Φ∘Φ)ᵀ p(1 − p). For smooth losses only."""
+        diagonal = np.zeros(self.n_features)
+        for batch in self.batches:
+            _, marginals = batch.structure.marginals(batch.design.scores(w))
+            batch.design.pullback_squared(batch.structure.variances(marginals), diagonal)
+        return diagonal
+
     def objective(self, w: Array) -> float:
         """Σ loss + Ω."""
         loss, _ = self.loss_and_gradient(w)

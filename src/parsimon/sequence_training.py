@@ -66,7 +66,7 @@ class SequenceTraining:
         task = self.prepare(space, X, y, weights)
         first = task.weights_of(start) if start is not None else Weights.zeros(task.problem.n_features)
         result = self.solve(task, first, dev=dev, began=began)
-        return task.model(result, self.describe(task, result, time.perf_counter() - began))
+        return task.model(result, self.describe(task, result))
 
     def prepare(self, space: FeatureSpace, X: Any, y: Labels, weights: Array | None = None) -> Task:
         """Numbers attributes and features and sets the problem up."""
@@ -136,12 +136,11 @@ class SequenceTraining:
         task = self.prepare(space, X, y)
         weights = Weights.zeros(task.problem.n_features)
         for strength in sorted(strengths, reverse=True):
-            began = time.perf_counter()
             assert isinstance(task.problem.penalty, ElasticNet)
             task = replace(task, problem=replace(task.problem, penalty=replace(task.problem.penalty, l1=strength)))
             result = self.solve(task, weights)
             weights = result.weights
-            yield strength, task.model(result, self.describe(task, result, time.perf_counter() - began))
+            yield strength, task.model(result, self.describe(task, result))
 
     def max_strength(self, space: FeatureSpace, X: Any, y: Labels) -> float:
         """The L1 strength from which on every (penalised) weight is zero."""
@@ -155,8 +154,8 @@ class SequenceTraining:
         weight = getattr(task.problem.penalty, "weight", None)
         return ElasticNet(l1=1.0, weight=weight).dual_norm(gradient)
 
-    def describe(self, task: Task, result: Result, seconds: float) -> dict[str, Any]:
-        """What a model remembers of its training."""
+    def describe(self, task: Task, result: Result) -> dict[str, Any]:
+        """What a model remembers of its training. Not how long it took: the same training makes the same file."""
         penalty = self.penalty
         return {
             "loss": get_loss(self.loss).name,
@@ -176,7 +175,6 @@ class SequenceTraining:
             "objective": result.objective,
             "kkt": result.kkt,
             "gap": result.gap,
-            "seconds": seconds,
             "history": thinned(result.history),
         }
 
@@ -294,10 +292,10 @@ def bias_features(space: FeatureSpace, index: FeatureIndex) -> IntArray:
 
 
 def thinned(history: list[Event], most: int = 200) -> list[dict[str, Any]]:
-    """A history short enough for a model file: every certificate, and of the rest some."""
+    """A history short enough for a model file, and without times."""
     every = max(1, len(history) // most)
     return [
-        {k: round(v, 6) if isinstance(v, float) else v for k, v in vars(event).items() if v not in (None, "")}
+        {k: round(v, 6) if isinstance(v, float) else v for k, v in vars(event).items() if k != "seconds" and v not in (None, "")}
         for i, event in enumerate(history)
         if i % every == 0 or i == len(history) - 1
     ]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from brute_force import enumerate_batch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brute_force import enumerate_batch
 from parsimon.errors import ParsimonError
 from parsimon.label_schemes import constraints
 from parsimon.sequence_model import forbid
@@ -36,9 +36,17 @@ class Case:
 
 
 def make_case(
-    seed: int, lengths: list[int], n_labels: int, *, n_kinds: int = 1, scale: float = 2.0, weighted: bool = False,
-    forbidden: float = 0.0, integers: bool = False, threads: int = 1,
-) -> Case:  # fmt: skip
+    seed: int,
+    lengths: list[int],
+    n_labels: int,
+    *,
+    n_kinds: int = 1,
+    scale: float = 2.0,
+    weighted: bool = False,
+    forbidden: float = 0.0,
+    integers: bool = False,
+    threads: int = 1,
+) -> Case:
     rng = np.random.default_rng(seed)
     n_tokens = sum(lengths)
     chain = Chain(
@@ -126,7 +134,10 @@ def test_marginals_when_some_labels_are_given(case: Case, missing: float) -> Non
 
 @pytest.mark.parametrize("n_labels", [1, 2, 3, 4, 5, 7, 8, 9, 24, 25, 29, 33])
 def test_marginals_for_every_width_of_the_vector_loops(n_labels: int) -> None:
-    check_marginals(make_case(n_labels, [2, 1, 2], n_labels, n_kinds=2), make_case(n_labels, [2, 1, 2], n_labels, n_kinds=2).scores)
+    check_marginals(
+        make_case(n_labels, [2, 1, 2], n_labels, n_kinds=2),
+        make_case(n_labels, [2, 1, 2], n_labels, n_kinds=2).scores,
+    )
 
 
 @pytest.mark.parametrize("n_labels", [1, 3, 8, 23, 28, 40])
@@ -188,7 +199,9 @@ def test_decoding_with_given_labels(case: Case, missing: float) -> None:
     best, labels = case.chain.argmax(scores)
     assert np.all((labels == given_labels) | (given_labels < 0))
     for i, (tokens, outputs) in enumerate(enumerate_batch(case.chain, case.scores)):
-        assert best[i] == pytest.approx(outputs.agreeing(given_labels[tokens]).best()[0], rel=1e-12, abs=1e-12)
+        assert best[i] == pytest.approx(
+            outputs.agreeing(given_labels[tokens]).best()[0], rel=1e-12, abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("seed", range(5))

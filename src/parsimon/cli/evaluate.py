@@ -61,15 +61,17 @@ class Job:
 @option(
     "--confusion", is_flag=True, section="Output", help="Also show which labels are taken for which others."
 )
-@option("--json", "as_json", is_flag=True, section="Output", help="Print one JSON object; scores are fractions.")
+@option(
+    "--json", "as_json", is_flag=True, section="Output", help="Print one JSON object; scores are fractions."
+)
 @reading_options
 @threads_option
 def evaluate(**options: Any) -> None:
     """Label TEST with MODEL and compare with the labels in its last column.
 
-    Where labels mark spans (B-NP, I-NP, O), what is printed is conlleval's report: accuracy of tokens; precision,
-    recall and F1 of spans, in all and by type. Other labels get a table with a line a label. Labels that the
-    model does not know count as errors.
+    Where labels mark spans (B-NP, I-NP, O), what is printed is conlleval's report: accuracy of tokens; then
+    precision, recall and F1 of spans, in all and by type. Other labels get a table with a line a label.
+    Labels that the model does not know count as errors.
     """
     job = Job(**options)
     from parsimon.metrics import evaluate as compare
@@ -81,7 +83,7 @@ def evaluate(**options: Any) -> None:
     gold, predicted = _labels(model, file, job)
     evaluation = compare(gold, predicted, raw=job.raw)  # type: ignore[arg-type]  # no label is None here
     if job.as_json:
-        click.echo(json.dumps(evaluation_record(evaluation, raw=job.raw), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(evaluation_record(evaluation, raw=job.raw), ensure_ascii=False))
         return
     click.echo(evaluation_text(evaluation, raw=job.raw), nl=False)
     if job.confusion:
@@ -106,7 +108,9 @@ def _labels(model: SequenceModel, file: ColumnFile, job: Job) -> tuple[Labels, L
         predicted.append(model.decode(part.observations, threads=job.threads, allowed=allowed))
         lengths.append(part.columns.lengths)
     if not lengths:
-        raise ParsimonError(f"{file.name} has no tokens; it should have one token a line, with its label last.")
+        raise ParsimonError(
+            f"{file.name} has no tokens; it should have one token a line, with its label last."
+        )
     truth = Labels(np.concatenate(gold), np.concatenate(lengths), list(number))
     _mention_unknown(truth, model, file.name)
     return truth, Labels(np.concatenate(predicted), truth.lengths, truth.names)
@@ -118,6 +122,6 @@ def _mention_unknown(truth: Labels, model: SequenceModel, name: str) -> None:
         tokens = int((truth.ids >= model.n_labels).sum())
         some = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
         say(
-            f"{tokens:,} token{'s have' if tokens != 1 else ' has'} a label in {name} that the model does not know "
+            f"{name} has {tokens:,} token{'s' * (tokens != 1)} with a label that the model does not know "
             f"({some}); {'they count' if tokens != 1 else 'it counts'} as wrong"
         )

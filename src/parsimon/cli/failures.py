@@ -1,4 +1,4 @@
-"""What can go wrong, as one sentence on standard error and an exit code; never a traceback for a user's mistake."""
+"""What can go wrong: one sentence on standard error and an exit code, and no traceback."""
 
 from __future__ import annotations
 
@@ -13,22 +13,31 @@ import click
 from parsimon.cli.output import discard_output
 from parsimon.errors import ParsimonError
 
-MISTAKE = 2
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-BROKEN_PIPE = 141  # 128 + SIGPIPE
+# A group without a command: its help is shown. Older versions of click have no exception for it.
+NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
 class Failure(click.ClickException):
     """The end of a command: a sentence (or none) and an exit code."""
 
-    def __init__(self, message: str, exit_code: int = MISTAKE) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
+    exit_code = 2
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Prints the sentence on standard error."""
         if self.message:
             say(self.message)
+
+
+class Interrupted(Failure):
+    """Ctrl-C."""
+
+    exit_code = 128 + 2  # as shells have it: SIGINT is 2
+
+
+class PipeClosed(Failure):
+    """Whoever read our output has had enough, which is not worth a word."""
+
+    exit_code = 128 + 13  # SIGPIPE is 13
 
 
 def say(sentence: str) -> None:
@@ -39,25 +48,28 @@ def say(sentence: str) -> None:
 class Program(click.Group):
     """The group of all commands, which turns whatever they raise into a sentence and an exit code."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which they are used, not that of the alphabet."""
+        return list(self.commands)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command that was asked for."""
         with explained():
             result = super().invoke(ctx)
-            sys.stdout.flush()
+            print(end="", flush=True)  # what fails, fails here and not when the interpreter ends
             return result
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(self, *args: Any, **extra: Any) -> Any:
         """Parses the command line, runs it and exits."""
-        if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)
+        extra["standalone_mode"] = False  # or click would print and exit in its own way
         with suppress(AttributeError):  # a name that the terminal cannot show is escaped
             sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         try:
             with explained():
-                result = super().main(*args, standalone_mode=False, **extra)
-        except click.exceptions.NoArgsIsHelpError as error:
+                result = super().main(*args, **extra)
+        except NO_ARGUMENTS as error:
             error.show()
-            sys.exit(MISTAKE)
+            sys.exit(error.exit_code)
         except click.UsageError as error:
             say(error.format_message())
             if error.ctx is not None:
@@ -77,13 +89,15 @@ def explained() -> Iterator[None]:
     except ParsimonError as error:
         raise Failure(str(error)) from error
     except (KeyboardInterrupt, click.Abort):
-        raise Failure("interrupted", INTERRUPTED) from None
-    except BrokenPipeError:  # whoever read our output has had enough: that is no failure worth a word
+        raise Interrupted("interrupted") from None
+    except BrokenPipeError:
         discard_output()
-        raise Failure("", BROKEN_PIPE) from None
+        raise PipeClosed("") from None
     except OSError as error:
         discard_output()
-        name = error.filename if error.filename is not None else "the output"
-        raise Failure(f"{os.fsdecode(name)}: {error.strerror or error}") from error
+        what = "the output cannot be written" if error.filename is None else os.fsdecode(error.filename)
+        raise Failure(f"{what}: {error.strerror or error}") from error
     except MemoryError as error:
-        raise Failure("there is not enough memory for this; try --candidates seen, --cutoff 2 or fewer templates") from error
+        raise Failure(
+            "there is not enough memory for this; try --candidates seen, --cutoff 2 or fewer templates"
+        ) from error

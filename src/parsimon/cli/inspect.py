@@ -59,15 +59,17 @@ def inspect(
     history: bool,
     as_json: bool,
 ) -> None:
-    """Show what MODEL has kept: how many features of how many, by template and by label, and the heaviest ones."""
+    """Show what MODEL has kept: how much of what, by template and by label, and the heaviest features."""
     from parsimon import inspect as look
     from parsimon.model_file import load_model
     from parsimon.report import tables
 
     fitted = load_model(model)
-    heaviest = look.features(fitted, top=top, label=label, template=_template(fitted, template)) if top else []
+    heaviest = (
+        look.features(fitted, top=top, label=label, template=_template(fitted, template)) if top else []
+    )
     if as_json:
-        click.echo(json.dumps(_record(fitted, heaviest), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(_record(fitted, heaviest), ensure_ascii=False))
         return
     sections = [tables.summary_text(model, Path(model).stat().st_size, look.summary(fitted))]
     if label is None and template is None:

@@ -1,4 +1,4 @@
-"""A model at work on a column file: block by block, so that a file of any length passes through little memory."""
+"""A model at work on a column file, block by block: a file of any length needs little memory."""
 
 from __future__ import annotations
 
@@ -58,12 +58,17 @@ class Part:
 
 
 def parts(model: SequenceModel, file: ColumnFile, threads: int, *, labelled: bool) -> Iterator[Part]:
-    """The file in blocks of whole sequences, with the attributes that the model knows; `labelled`: the last column is a label."""
+    """The file in blocks of whole sequences, with the attributes that the model knows.
+
+    `labelled` says that the last column is a label, which templates do not see.
+    """
     from parsimon.features.columns import Columns
     from parsimon.features.template_features import TemplateFeatures
 
     if not isinstance(model.space, TemplateFeatures):
-        raise ParsimonError("this model was trained on ready-made features, not on columns; use it from Python.")
+        raise ParsimonError(
+            "this model was trained on ready-made features, not on columns; use it from Python."
+        )
     session = model.space.session(file.strings)  # works out once what each string means to the templates
     lines = 0
     for columns, text, (start, end) in file:
@@ -77,6 +82,16 @@ def parts(model: SequenceModel, file: ColumnFile, threads: int, *, labelled: boo
         lines += text.count(b"\n")
 
 
+def look_up_only(file: ColumnFile, model: SequenceModel) -> None:
+    """Spares reading what the model has no use for: further columns, and strings that it does not know."""
+    from parsimon.features.template_features import TemplateFeatures
+
+    if isinstance(model.space, TemplateFeatures):
+        file.wanted = model.needs_columns
+        if not any(transform.spec for _, transform in model.space.templates.inputs):  # these need the strings
+            file.strings, file.frozen = model.space.strings, True
+
+
 def check_columns(model: SequenceModel, name: str, n_columns: int, labelled: bool) -> None:
     """Refuses a file with fewer columns than the model's templates look at; more are fine."""
     needed = model.needs_columns
@@ -84,7 +99,9 @@ def check_columns(model: SequenceModel, name: str, n_columns: int, labelled: boo
         return
     has = f"{name} has {n_columns} column{'s' * (n_columns != 1)}"
     if labelled:
-        raise ParsimonError(f"{has}, but the model looks at {needed} and needs one more, the last, for the label.")
+        raise ParsimonError(
+            f"{has}, but the model looks at {needed} and needs one more, the last, for the label."
+        )
     raise ParsimonError(f"{has}, but the model looks at {needed}.")
 
 

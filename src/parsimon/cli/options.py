@@ -35,43 +35,45 @@ class SectionedCommand(click.Command):
         """Writes one block of options a section."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
                 sections.setdefault(getattr(parameter, "section", "Other"), []).append(record)
-        for section, records in sections.items():
+        for section in sorted(sections, key=lambda name: name == "Other"):  # what is in no section comes last
             with formatter.section(section):
-                formatter.write_dl(records)
+                formatter.write_dl(sections[section])
 
 
 option = partial(click.option, cls=SectionOption, show_default=True)
 command = partial(click.command, cls=SectionedCommand, context_settings=CONTEXT)
 
 
-class Number(click.ParamType):
-    """A finite number, zero or more (or above zero)."""
+Check = Callable[[click.Context, click.Parameter, float | None], float | None]
 
-    name = "number"
 
-    def __init__(self, *, positive: bool = False) -> None:
-        self.positive = positive
+def _checked(wanted: str, right: Callable[[float], bool]) -> Check:
+    def check(ctx: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+        if value is not None and not (math.isfinite(value) and right(value)):
+            raise click.BadParameter(f"{value:g} is not {wanted}.", ctx, parameter)
+        return value
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number, or a sentence that says what would be right."""
-        wanted = "a number above zero" if self.positive else "a number, zero or more"
-        try:
-            number = float(value)
-        except ValueError:
-            self.fail(f"{value!r} is not {wanted}.", param, ctx)
-        if not math.isfinite(number) or number < 0 or (self.positive and number == 0):
-            self.fail(f"{value} is not {wanted}.", param, ctx)
-        return number
+    return check
+
+
+number = partial(
+    option, type=float, metavar="NUMBER", callback=_checked("a number, zero or more", lambda x: x >= 0)
+)
+positive = partial(
+    option, type=float, metavar="NUMBER", callback=_checked("a number above zero", lambda x: x > 0)
+)
 
 
 def reading_options(function: Function) -> Function:
     """How column files are read: the same in every command."""
     section = "Reading"
     for add in (
-        option("--comment", metavar="PREFIX", section=section, help="Pass over lines that start with PREFIX."),
+        option(
+            "--comment", metavar="PREFIX", section=section, help="Pass over lines that start with PREFIX."
+        ),
         option(
             "--separator",
             type=click.Choice(list(SEPARATORS)),

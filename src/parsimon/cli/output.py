@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from parsimon.errors import ParsimonError
 
@@ -19,7 +19,10 @@ Write = Callable[[bytes], None]
 def output(path: str) -> Iterator[Write]:
     """A function that writes bytes to `path` (``-`` is standard output)."""
     if path == "-":
-        yield _explaining(sys.stdout.buffer, "standard output")
+        stdout: Any = sys.stdout  # None when it is closed
+        if stdout is None:
+            raise ParsimonError("standard output is closed; write to a file with -o.")
+        yield _explaining(stdout.buffer, "standard output")
     elif Path(path).exists() and not Path(path).is_file():  # a device or a named pipe cannot be renamed over
         with _opened(Path(path), "wb", path) as stream:
             yield _explaining(stream, path)
@@ -67,7 +70,7 @@ def _explaining(stream: IO[bytes], name: str) -> Write:
 
 
 def discard_output() -> None:
-    """What is still buffered for standard output goes nowhere, so that the interpreter does not fail at its end."""
+    """Standard output goes nowhere from now on, so that what is still buffered does no harm at the end."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -81,7 +84,9 @@ def check_writable(path: Path, what: str) -> None:
         raise ParsimonError(f"{what} {path} is {kind}; it must be a file.")
     folder = path.parent
     if not folder.is_dir():
-        raise ParsimonError(f"{what} {path} cannot be written: there is no directory {folder}; make it first.")
+        raise ParsimonError(
+            f"{what} {path} cannot be written: there is no directory {folder}; make it first."
+        )
     probe = folder / f".{path.name}.{secrets.token_hex(4)}"
     try:
         probe.touch(exist_ok=False)

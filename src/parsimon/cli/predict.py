@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parsimon.cli.failures import say
-from parsimon.cli.labelling import Part, allowed_transitions, parts
+from parsimon.cli.labelling import Part, allowed_transitions, look_up_only, parts
+from parsimon.cli.live_input import LiveInput
 from parsimon.cli.options import column_file, command, option, reading_options, threads_option
 from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
@@ -101,29 +101,32 @@ class Prediction:
 def predict(**options: Any) -> None:
     """Label the tokens of INPUT (standard input when it is left out) with MODEL.
 
-    Every token's line is written as it was read, with a tab and the label added, and an empty line after every
-    sequence. The input needs the columns that the model's templates look at. More columns are fine, so a file
-    that has labels can be labelled too. Comment lines are left out. The output has the input's encoding.
+    Every token's line is written as it was read, with a tab and the label added, and an empty line after
+    every sequence. The input needs the columns that the model's templates look at. More columns are fine, so
+    a file that has labels can be labelled too. Comment lines are left out. The output has the encoding of
+    the input.
     """
     job = Prediction(**options)
     from parsimon.model_file import load_model
 
     model = load_model(job.model)
     labeller = Labeller(model, job, allowed_transitions(model, job.scheme))
-    file = _input(job)
+    file = _input(job, model)
     encode = _encoder(file.encoding)
     with output(job.output) as write:
         for part in parts(model, file, job.threads, labelled=job.given_labels):
             write(encode(labeller.label(part)))
 
 
-def _input(job: Prediction) -> ColumnFile:
+def _input(job: Prediction, model: SequenceModel) -> ColumnFile:
     file = column_file(job.input, job.encoding, job.separator, job.comment)
+    if not job.given_labels:
+        look_up_only(file, model)
     if job.input == "-":
         if sys.stdin is not None and sys.stdin.isatty():
             say("reading from the terminal; an empty line ends a sequence, Ctrl-D the input")
-        # Unbuffered, so that what a pipe has so far is labelled at once.
-        file.source = io.FileIO(0, "rb", closefd=False)
+        if sys.platform != "win32":
+            file.source = LiveInput()
     return file
 
 
@@ -139,7 +142,7 @@ def _encoder(encoding: str) -> Callable[[bytes], bytes]:
         except UnicodeEncodeError as error:
             what = error.object[error.start : error.end]
             raise ParsimonError(
-                f"a label of the model has {what!r}, which {encoding} cannot write; convert the input to utf-8."
+                f"a label has {what!r}, which cannot be written in {encoding}; convert the input to utf-8."
             ) from None
 
     return encode
@@ -156,7 +159,7 @@ class Labeller:
     def label(self, part: Part) -> bytes:
         """The lines of a part with what was asked for."""
         given = self._given(part) if self.job.given_labels else None
-        settings = {"threads": self.job.threads, "allowed": self.allowed, "given": given}
+        settings: dict[str, Any] = {"threads": self.job.threads, "allowed": self.allowed, "given": given}
         try:
             marginals = self.model.marginals(part.observations, **settings)[0] if self.job.marginals else None
             if self.job.kbest is None:
@@ -169,7 +172,7 @@ class Labeller:
         return b"".join(ranked(part, values, columns))
 
     def _column(self, labels: IntArray, marginals: Array | None) -> tuple[IntArray, list[str]]:
-        """What to add to each line, as numbers into a list of texts: the label, with its probability if asked for.
+        """What to add to each line, as numbers into a list of texts: the label, perhaps with its probability.
 
         Rounded probabilities are few, so that no text is made for a token by itself.
         """

@@ -19,10 +19,8 @@ def presets(name: str | None) -> None:
     if name is not None:
         click.echo(get_preset(name).dumps(), nl=False)
         return
-    from parsimon.report.tables import table
-
-    rows = [
-        (preset.name, f"{len(preset.build())}", preset.description, "; ".join(preset.columns))
-        for preset in PRESETS.values()
-    ]
-    click.echo(table(("preset", "templates", "what for", "columns"), rows, "<><<"), nl=False)
+    width = max(map(len, PRESETS))
+    for preset in PRESETS.values():
+        columns = ", ".join(f"{number} {what}" for number, what in enumerate(preset.columns))
+        click.echo(f"{preset.name:<{width}}  {preset.description} ({len(preset.build())} templates)")
+        click.echo(f"{'':<{width}}  columns: {columns}")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class JsonLines:
     """Writes training events to a file.
 
-    The first line must succeed. If a later one cannot be written (a full disk), `failure` says why and the log
-    ends there: a log is not worth losing a training run for.
+    The first line must succeed. If a later one cannot be written (a full disk), `failure` says why and the
+    log ends there: a log is not worth losing a training run for.
     """
 
     def __init__(self, path: str | Path, *, append: bool = False) -> None:

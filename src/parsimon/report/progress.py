@@ -51,7 +51,9 @@ class NoProgress:
 class ProgressLines(NoProgress):
     """A line for every phase, and one every few seconds of training."""
 
-    def __init__(self, stream: TextIO, *, began: float, time_left: TimeLeft, every: float = LINE_EVERY) -> None:
+    def __init__(
+        self, stream: TextIO, *, began: float, time_left: TimeLeft, every: float = LINE_EVERY
+    ) -> None:
         self._stream = stream
         self._began = began
         self._time_left = time_left
@@ -86,6 +88,7 @@ class ProgressBar(NoProgress):
         self._began = began
         self._time_left = time_left
         self._dev: float | None = None
+        self._training = False
         self._evaluations = 0
         clock = self._clock
 
@@ -95,13 +98,14 @@ class ProgressBar(NoProgress):
             def render(self, task: Any) -> Text:
                 return Text(clock())
 
+        console = Console(stderr=True)
         self._bar = Bar(
             SpinnerColumn(),
             TextColumn("{task.description}"),
-            BarColumn(bar_width=16),
+            *([BarColumn(bar_width=16)] if console.width >= 100 else []),  # figures matter more
             TextColumn("{task.fields[figures]}"),
             Clock(),
-            console=Console(stderr=True),
+            console=console,
             transient=True,
             refresh_per_second=5,
         )
@@ -116,6 +120,7 @@ class ProgressBar(NoProgress):
 
     def phase(self, text: str) -> None:
         """A name in front of a bar that only shows that there is life."""
+        self._training = False
         self._bar.update(self._task, description=text, total=None, figures="")
 
     def __call__(self, event: Event) -> None:
@@ -125,18 +130,17 @@ class ProgressBar(NoProgress):
             self.phase("debiasing")
         elif self._evaluations == 0:
             self.phase("training")
+        self._training = True
         self._evaluations = max(event.evaluations, 1)
         self._time_left.see(event)
         self._dev = event.dev if event.dev is not None else self._dev
         left = self._time_left.seconds(event.seconds)
         total = None if left is None else max(event.seconds + left, 1e-9)
-        self._bar.update(
-            self._task, total=total, completed=event.seconds, figures=figures(event, self._dev)
-        )
+        self._bar.update(self._task, total=total, completed=event.seconds, figures=figures(event, self._dev))
 
     def _clock(self) -> str:
         now = time.perf_counter() - self._began
-        left = left_text(self._time_left.seconds(now))
+        left = left_text(self._time_left.seconds(now)) if self._training else ""
         return f"{duration(now)}{left and ', '}{left}"
 
 
@@ -151,7 +155,7 @@ def progress(stream: TextIO, *, quiet: bool, verbose: bool, began: float, time_l
 
 def figures(event: Event, dev: float | None = None) -> str:
     """Objective, active features and development score."""
-    parts = [f"objective {event.objective:,.2f}", f"{event.active:,} active"]
+    parts = [f"objective {event.objective:,.6g}", f"{event.active:,} active"]
     dev = event.dev if event.dev is not None else dev
     if dev is not None:
         parts.append(f"dev {100 * dev:.2f}%")

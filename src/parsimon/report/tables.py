@@ -24,7 +24,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> s
     """
     lines = [tuple(header), *map(tuple, rows)]
     width = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    out = ("  ".join(f"{cell:{a}{w}}" for cell, a, w in zip(line, align, width, strict=True)) for line in lines)
+    out = (
+        "  ".join(f"{cell:{a}{w}}" for cell, a, w in zip(line, align, width, strict=True)) for line in lines
+    )
     return "".join(f"{line.rstrip()}\n" for line in out)
 
 
@@ -50,9 +52,13 @@ def evaluation_text(evaluation: Evaluation, *, raw: bool = False) -> str:
         f"sequences without an error: {100 * evaluation.sequence_accuracy:6.2f}%\n\n"
     )
     ordered = sorted(evaluation.per_label.items(), key=lambda item: -item[1].support)
-    rows = [(n, _percent(s.precision), _percent(s.recall), _percent(s.f1), f"{s.support}") for n, s in ordered]
+    rows = [
+        (n, _percent(s.precision), _percent(s.recall), _percent(s.f1), f"{s.support}") for n, s in ordered
+    ]
     mean = label_means(evaluation)
-    rows.append(("mean of labels", *(_percent(mean[k]) for k in ("precision", "recall", "f1")), ""))
+    rows.append(
+        ("mean of labels", _percent(mean["precision"]), _percent(mean["recall"]), _percent(mean["f1"]), "")
+    )
     return head + table(("label", "precision", "recall", "F1", "tokens"), rows, "<>>>>")
 
 
@@ -74,8 +80,8 @@ def evaluation_record(evaluation: Evaluation, *, raw: bool = False) -> dict[str,
 def label_means(evaluation: Evaluation) -> dict[str, float]:
     """Precision, recall and F1 averaged over the labels that occur in the gold or the prediction."""
     scores = list(evaluation.per_label.values())
-    mean = {k: sum(getattr(s, k) for s in scores) / max(len(scores), 1) for k in ("precision", "recall", "f1")}
-    return mean
+    names = ("precision", "recall", "f1")
+    return {name: sum(getattr(s, name) for s in scores) / max(len(scores), 1) for name in names}
 
 
 def confusion_table(evaluation: Evaluation) -> str:
@@ -111,7 +117,10 @@ def summary_text(name: str, size: int, summary: dict[str, Any]) -> str:
     training = summary["training"]
     pairs = [
         ("model", f"{name} ({file_size(size)})"),
-        *((what, of(summary[what], summary.get(f"candidate_{what}"))) for what in ("features", "attributes", "templates")),
+        *(
+            (what, of(summary[what], summary.get(f"candidate_{what}")))
+            for what in ("features", "attributes", "templates")
+        ),
         ("labels", f"{len(summary['labels'])}"),
     ]
     if training.get("tokens"):
@@ -165,7 +174,8 @@ def transitions_table(labels: Sequence[str], weights: Array) -> str:
         return "no weight of one label following another\n"
     if len(labels) <= MATRIX:
         rows = [
-            (x, *(f"{w:+.3f}" if w else "." for w in row)) for x, row in zip(labels, weights.tolist(), strict=True)
+            (x, *(f"{w:+.3f}" if w else "." for w in row))
+            for x, row in zip(labels, weights.tolist(), strict=True)
         ]
         return table(("from \\ to", *labels), rows, "<" + ">" * len(labels))
     cells = [(float(weights[x, y]), x, y) for x, y in zip(*weights.nonzero(), strict=True)]

@@ -17,9 +17,9 @@ RECENT = 20  # iterations whose pace is taken for that of the next ones
 class TimeLeft:
     """Watches training events and says when the first of the limits will be reached.
 
-    A time limit is certain, a limit of iterations goes by the pace of the last ones, and convergence by the trend
-    of the optimality residuals: they fall about exponentially, to `tolerance` times the first. `tolerance` is
-    ``None`` where that first residual is not the one at w = 0, as in a run that goes on from somewhere.
+    A time limit is certain, a limit of iterations goes by the pace of the last ones, and convergence by the
+    trend of the optimality residuals: they fall about exponentially, to `tolerance` times the first.
+    `tolerance` is ``None`` where that first residual is not the one at w = 0, as when training is resumed.
     """
 
     max_iterations: int | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from parsimon.errors import ParsimonError
 from parsimon.problem import Problem
 from parsimon.solvers.base import (
@@ -17,6 +19,7 @@ from parsimon.solvers.base import (
 from parsimon.solvers.driver import Monitor, Validation, drive
 from parsimon.solvers.lbfgs import LBFGS
 from parsimon.solvers.owlqn import OWLQN
+from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from parsimon.solvers.subgradient import Subgradient
 from parsimon.solvers.working_set import WorkingSet
 
@@ -27,6 +30,7 @@ __all__ = [
     "Event",
     "Iterate",
     "Monitor",
+    "ProximalQuasiNewton",
     "Requires",
     "Result",
     "Solver",
@@ -39,23 +43,33 @@ __all__ = [
     "drive",
 ]
 
-# By name; `auto` takes the first that fits the problem.
-SOLVERS: dict[str, type[LBFGS] | type[OWLQN] | type[WorkingSet] | type[Subgradient]] = {
-    solver.name: solver for solver in (LBFGS, WorkingSet, OWLQN, Subgradient)
+
+
+def _working_set_owlqn(tol: float = 1e-5) -> WorkingSet:
+    return WorkingSet(tol=tol, inner=OWLQN(tol=0.0), steps=(20, 60, 200))
+
+
+# By name; `auto` takes the first that fits the problem. Both solvers for L1 look at all features only now and
+# then; they differ in what they do in between: proximal quasi-Newton, or OWL-QN.
+SOLVERS: dict[str, Callable[..., Solver]] = {
+    "lbfgs": LBFGS,
+    "working-set": WorkingSet,
+    "owlqn": _working_set_owlqn,
+    "subgradient": Subgradient,
 }
 
 
 def choose_solver(solver: str | Solver, problem: Problem, tol: float | None = None) -> Solver:
     """A solver by name, the one given, or with ``auto`` the first that fits; refused if it cannot work."""
+    able = {name: make() for name, make in SOLVERS.items()}
     if not isinstance(solver, str):
-        check_compatible(solver, problem, SOLVERS)
+        check_compatible(solver, problem, able)
         return solver
     settings = {} if tol is None else {"tol": tol}
     if solver == "auto":
-        chosen = next(kind for kind in SOLVERS.values() if kind.requires.missing(problem) is None)(**settings)
-    elif solver in SOLVERS:
-        chosen = SOLVERS[solver](**settings)
-    else:
+        solver = next(name for name, kind in able.items() if kind.requires.missing(problem) is None)
+    elif solver not in SOLVERS:
         raise ParsimonError(f"there is no solver called {solver!r}; choose from auto, {', '.join(SOLVERS)}.")
-    check_compatible(chosen, problem, SOLVERS)
+    chosen = SOLVERS[solver](**settings)
+    check_compatible(chosen, problem, able)
     return chosen

@@ -142,7 +142,7 @@ class Solver(Protocol):
         ...
 
 
-def check_compatible(solver: Solver, problem: Problem, alternatives: dict[str, type[Solver]]) -> None:
+def check_compatible(solver: Solver, problem: Problem, alternatives: dict[str, Solver]) -> None:
     """Refuses, in one sentence, a combination that cannot work."""
     missing = solver.requires.missing(problem)
     oracle = problem.loss.oracle

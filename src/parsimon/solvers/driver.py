@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from parsimon.problem import Problem
 from parsimon.solvers.base import Event, Iterate, Result, Solver, Status, Weights
 
@@ -85,7 +87,8 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
     last_checkpoint = time.perf_counter()
     last: Iterate | None = None
     status: Status | None = None
-    with interruptible() as interrupted:
+    # BLAS with one thread: its sums must not depend on how many processors there are.
+    with interruptible() as interrupted, threadpool_limits(1, user_api="blas"):
         for last in solver.iterate(problem, start):
             number = len(watch.history) - first
             now = time.perf_counter()

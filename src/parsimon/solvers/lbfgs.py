@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from parsimon._core import dot
-from parsimon.arrays import Array
+from parsimon.arrays import Array, IntArray
 from parsimon.problem import Problem
 from parsimon.solvers.base import Iterate, Requires, Status, Weights
 
@@ -23,6 +23,10 @@ class InverseHessian:
 
     def __len__(self) -> int:
         return len(self._pairs)
+
+    def carry(self, old: IntArray, new: IntArray) -> None:
+        """From one set of features to another: what was learnt on the old one is forgotten."""
+        self._pairs.clear()
 
     def update(self, s: Array, y: Array) -> None:
         """Takes in a pair, unless the curvature along it is not positive."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,9 +38,22 @@ class OWLQN:
     name: ClassVar[str] = "owlqn"
     requires: ClassVar[Requires] = Requires(smooth_loss=True, separable_penalty=True)
 
-    def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields after every step; converges when no violation is larger than `tol` times the first."""
-        penalty = problem.penalty
+    def new_memory(self) -> InverseHessian:
+        """What is learnt of the curvature."""
+        return InverseHessian(self.memory)
+
+    def iterate(
+        self,
+        problem: Problem,
+        start: Weights,
+        memory: InverseHessian | None = None,
+        known: tuple[float, Array] | None = None,
+    ) -> Iterator[Iterate]:
+        """Yields after every step; converges when no violation is larger than `tol` times the first.
+
+        `known`: loss and gradient at the start, if somebody has them already.
+        """
+        penalty: Any = problem.penalty
         l1 = penalty.l1_strength
 
         def evaluate(w: Array) -> tuple[float, Array]:
@@ -49,9 +62,12 @@ class OWLQN:
             return loss + penalty.value(w), gradient
 
         w = start.dense().copy()
-        objective, gradient = evaluate(w)
-        evaluations = 1
-        hessian = InverseHessian(self.memory)
+        if known is None:
+            objective, gradient = evaluate(w)
+        else:
+            objective, gradient = known[0] + penalty.value(w), known[1] + penalty.smooth_gradient(w)
+        evaluations = int(known is None)
+        hessian = self.new_memory() if memory is None else memory
         slope = pseudo_gradient(w, gradient, l1)
         largest = scale = float(np.max(np.abs(slope), initial=0.0))
         status = Status.CONVERGED if largest == 0 else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -18,82 +18,111 @@ from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Problem
 from parsimon.solvers.base import Iterate, Requires, Status, Weights
-from parsimon.solvers.owlqn import OWLQN
+from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
 
 BLOCK = 1 << 20  # features whose violations are computed at a time
+
+
+class InnerMemory(Protocol):
+    """What an inner solver has learnt of the curvature."""
+
+    def carry(self, old: IntArray, new: IntArray) -> None:
+        """From one set of features to another."""
+        ...
+
+
+class InnerSolver(Protocol):
+    """A solver that can go on where it stopped, on another set of features."""
+
+    def new_memory(self) -> Any:
+        """An empty memory."""
+        ...
+
+    def iterate(
+        self, problem: Problem, start: Weights, memory: Any = None, known: tuple[float, Array] | None = None
+    ) -> Iterator[Iterate]:
+        """As every solver; `known` is loss and gradient at the start."""
+        ...
 
 
 @dataclass(frozen=True)
 class WorkingSet:
     """Solves over growing and shrinking sets of features with an inner solver.
 
-    Every set holds the non-zero features and the worst violators, `growth` times as many as are non-zero and at
-    least `smallest`. It is solved until its largest violation is `inner` times what it was for all features.
-    Converges when no feature violates its optimality condition by more than `tol` times the worst at w = 0.
+    Every set holds the non-zero features and the steepest of the others, those above `slack` of the threshold at
+    which they would come in, up to a size: `sizes` for the first sets, afterwards the last of them or twice as many as are
+    non-zero. The first sets are solved roughly, the later ones nearly to the end, each with at most so many steps.
+    Converges when no feature at all violates its optimality condition by more than `tol` times the worst at w = 0.
     """
 
     tol: float = 1e-5
-    inner: float = 0.3
-    smallest: int = 20_000
-    growth: float = 2.0
-    memory: int = 10
-    solver: type[OWLQN] = OWLQN
+    inner: InnerSolver = field(default_factory=lambda: ProximalQuasiNewton(tol=0.0))
+    sizes: tuple[int, ...] = (20_000, 100_000)
+    steps: tuple[int, ...] = (6, 25, 30, 40, 60, 80)
+    slack: float = 0.8
     name: ClassVar[str] = "working-set"
     requires: ClassVar[Requires] = Requires(smooth_loss=True, separable_penalty=True)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every inner step, and with a certificate after every look at all features."""
         weights = start.nonzero()
-        evaluations = 0
+        memory: InnerMemory = self.inner.new_memory()
+        features = weights.features
+        evaluations = round_number = 0
         scale = None
         while True:
-            view = look_at_all(problem, weights)
+            view = look_at_all(problem, weights, self.slack)
             evaluations += 1
             if scale is None:
-                scale = view.largest if not len(weights.values) else largest_at_zero(problem)
+                scale = view.largest
+                if len(weights.values):
+                    scale = look_at_all(problem, Weights.zeros(problem.n_features), self.slack).largest
             converged = view.largest <= self.tol * scale
-            yield Iterate(
-                weights,
-                view.objective,
-                evaluations,
-                kkt=view.largest,
-                gap=view.gap,
-                phase="all features",
-                status=Status.CONVERGED if converged else None,
+            certified = Iterate(
+                weights, view.objective, evaluations, kkt=view.largest, gap=view.gap, phase="all features"
             )
+            yield replace(certified, status=Status.CONVERGED if converged else None)
             if converged:
                 return
-            chosen = self.choose(view, weights)
-            goal = max(self.inner * view.largest, 0.5 * self.tol * scale)
-            steps = 0
-            inner = self.solver(memory=self.memory, tol=0.0)
-            for step in inner.iterate(problem.restrict(chosen), Weights(weights.at(chosen), None, len(chosen))):
+            chosen = self.choose(view, weights, round_number)
+            assert features is not None
+            memory.carry(features, chosen)
+            features = chosen
+            goal = 0.1 * view.largest if round_number < len(self.sizes) else 0.7 * self.tol * scale
+            most = self.steps[min(round_number, len(self.steps) - 1)]
+            used, best = 0, view.objective
+            narrow = problem.restrict(chosen)
+            first = Weights(weights.at(chosen), None, len(chosen))
+            gradient = view.gradient[chosen]
+            del view
+            known = (best - narrow.penalty.value(first.values), gradient)
+            for number, step in enumerate(self.inner.iterate(narrow, first, memory, known)):
                 weights = Weights(step.weights.values, chosen, problem.n_features)
-                steps = step.evaluations
-                if step.status is Status.STALLED:
+                used = step.evaluations
+                if number:
+                    phase = f"{len(chosen):,} features"
+                    yield replace(step, weights=weights, kkt=None, evaluations=evaluations + used, status=None, phase=phase)
+                if step.status is not None or number >= most or (step.kkt is not None and step.kkt <= goal):
                     break
-                yield replace(
-                    step, weights=weights, kkt=None, gap=None, evaluations=evaluations + steps, status=None,
-                    phase=f"{len(chosen)} features",
-                )
-                if step.kkt is not None and step.kkt <= goal:
-                    break
-            evaluations += steps
-            if steps <= 1:
-                yield replace(
-                    Iterate(weights, view.objective, evaluations, kkt=view.largest, gap=view.gap), status=Status.STALLED
-                )
-                return
+            evaluations += used
             weights = weights.nonzero()
+            round_number += 1
+            if not step.objective < best:
+                yield replace(certified, evaluations=evaluations, status=Status.STALLED)
+                return
 
-    def choose(self, view: View, weights: Weights) -> IntArray:
-        """The non-zero features and the worst violators among the others, ascending."""
-        active = weights.features if weights.features is not None else np.arange(weights.n_features)
-        room = max(self.smallest, int(self.growth * len(active))) - len(active)
-        others = ~np.isin(view.violators, active, assume_unique=True)
-        candidates, by_how_much = view.violators[others], view.violations[others]
+    def choose(self, view: View, weights: Weights, round_number: int) -> IntArray:
+        """The non-zero features and the steepest of the others, ascending."""
+        active = weights.features
+        assert active is not None
+        size = self.sizes[min(round_number, len(self.sizes) - 1)]
+        if round_number >= len(self.sizes):
+            size = max(size, 2 * len(active))
+        room = max(size - len(active), 0)
+        others = ~np.isin(view.candidates, active, assume_unique=True)
+        candidates, steepness = view.candidates[others], view.steepness[others]
         if len(candidates) > room:
-            candidates = candidates[np.argpartition(-by_how_much, room - 1)[:room]]
+            candidates = candidates[np.argpartition(-steepness, room - 1)[:room]] if room else candidates[:0]
         return np.union1d(active, candidates)
 
 
@@ -102,48 +131,44 @@ class View:
     """The optimality conditions of all features at some weights."""
 
     objective: float
+    gradient: Array = field(repr=False)
     largest: float
     gap: float | None
-    violators: IntArray = field(repr=False)
-    violations: Array = field(repr=False)
+    candidates: IntArray = field(repr=False)  # features that violate their condition, or nearly
+    steepness: Array = field(repr=False)
 
 
-def look_at_all(problem: Problem, weights: Weights) -> View:
-    """Objective, violations of all features and, for an L1 part, a duality gap.
+def look_at_all(problem: Problem, weights: Weights, slack: float) -> View:
+    """Objective, the largest violation over all features, candidates and, for an L1 part, a duality gap.
 
-    The gap: let p be the model's distribution over outputs, g = ∇L(w) and θ = min(1, l1/‖g‖∞). The mixture θp + (1−θ)gold
-    is feasible in the dual (maximum entropy under |Φᵀ(μ − gold)| ≤ l1), and by concavity its entropy is at least θ times
-    p's, which is L(w) − w·g. So the optimum is at least θ (L(w) − w·g).
+    The gap: let p be the model's distribution over outputs, g = ∇L(w) and θ = min(1, l1/‖g‖∞). The mixture
+    θp + (1−θ)gold is feasible in the dual (maximum entropy under |Φᵀ(μ − gold)| ≤ l1), and by concavity its entropy
+    is at least θ times p's, which is L(w) − w·g. So the optimum is at least θ (L(w) − w·g).
     """
-    dense = weights.dense()
-    loss, gradient = problem.loss_and_gradient(dense)
-    objective = loss + problem.penalty.value(dense)
-    strength = getattr(problem.penalty, "l1", 0.0)
-    features: list[IntArray] = []
-    violations: list[Array] = []
-    steepest = 0.0
+    active = weights.features
+    assert active is not None
+    loss, gradient = problem.loss_and_full_gradient(weights.values, active)
+    penalty: Any = problem.penalty
+    mine = penalty.restrict(active)
+    objective = loss + mine.value(weights.values)
+    largest = float(np.max(mine.violation(weights.values, gradient[active]), initial=0.0))
+    steepest = float(np.max(np.abs(gradient[active]), initial=0.0))
+    kept, their_gradient = [], gradient[active]
+    gradient[active] = 0.0  # the others, of which all weights are zero
     for first in range(0, problem.n_features, BLOCK):
         part = np.arange(first, min(first + BLOCK, problem.n_features))
-        violation = problem.penalty.restrict(part).violation(dense[part], gradient[part])
-        found = np.flatnonzero(violation)
-        features.append(part[found])
-        violations.append(violation[found])
+        here = penalty.restrict(part)
+        zeros = np.zeros(len(part))
+        steep = replace(here, l1=slack * here.l1).violation(zeros, gradient[part])
+        largest = max(largest, float(np.max(here.violation(zeros, gradient[part]), initial=0.0)))
         steepest = max(steepest, float(np.max(np.abs(gradient[part]), initial=0.0)))
+        found = np.flatnonzero(steep)
+        kept.append((part[found], steep[found]))
+    gradient[active] = their_gradient
     gap = None
-    if strength > 0 and problem.loss.name == "log" and getattr(problem.penalty, "weight", None) is None:
-        theta = min(1.0, strength / steepest) if steepest else 1.0
-        gap = objective - theta * (loss - dot(dense, gradient))
-    everything = np.concatenate(violations) if violations else np.zeros(0)
-    return View(
-        objective,
-        float(np.max(everything, initial=0.0)),
-        gap,
-        np.concatenate(features) if features else np.zeros(0, np.int64),
-        everything,
-    )
-
-
-def largest_at_zero(problem: Problem) -> float:
-    """The largest violation at w = 0: the scale of the problem."""
-    return look_at_all(problem, Weights.zeros(problem.n_features)).largest
-
+    if penalty.l1 > 0 and penalty.weight is None and problem.loss.name == "log":
+        theta = min(1.0, penalty.l1 / steepest) if steepest else 1.0
+        gap = objective - theta * (loss - dot(weights.values, their_gradient))
+    candidates = np.concatenate([c for c, _ in kept]) if kept else np.zeros(0, np.int64)
+    steepness = np.concatenate([s for _, s in kept]) if kept else np.zeros(0)
+    return View(objective, gradient, largest, gap, candidates, steepness)

@@ -46,6 +46,10 @@ class Structure(Protocol):
         """log Z of every instance, and the marginals of all parts (may overwrite `scores`)."""
         ...
 
+    def variances(self, marginals: Any) -> Any:
+        """p(1 − p) of every part, or nearly: what the second derivative by that part's score is."""
+        ...
+
     def score(self, scores: Any, output: IntArray) -> Array:
         """The score of a complete output of every instance."""
         ...

@@ -106,6 +106,12 @@ class Chain:
             raise self._infeasible(log_z)
         return log_z, ChainParts(scores.node, pair)
 
+    def variances(self, marginals: ChainParts) -> ChainParts:
+        """p(1 − p) of every part, those of pairs with p(x, y) taken as p(x) p(y): the Hessian's diagonal, nearly."""
+        out = ChainParts(np.empty_like(marginals.node), np.empty_like(marginals.pair))
+        self._core.variances(marginals.node, out.node, out.pair, self.threads)
+        return out
+
     def kbest(self, scores: ChainParts, k: int) -> tuple[Array, IntArray]:
         """The k best label sequences: scores (k, n_sequences), −∞ where there are fewer; labels (k, n_tokens)."""
         values = np.empty((k, self.n_instances))

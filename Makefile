@@ -1,0 +1,134 @@
+# Everything a fresh clone needs besides Python, make and a C++ compiler is put into .venv; see `make help`.
+
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= 2
+ifeq ($(origin CXX),default)
+CXX := $(firstword $(foreach name,c++ g++ clang++,$(shell command -v $(name) 2>/dev/null)) c++)
+endif
+export CXX
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+CORE := $(wildcard core/*.hpp core/*.cpp)
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test build lint format pytest core-test bench clean
+
+help:
+	@echo 'make demo     learn to read Python code, and show what was learnt (under a minute, the build aside)'
+	@echo 'make test     everything that must pass: lint, types, the test-suite, the core under sanitisers'
+	@echo 'make build    build the package and install it into $(VENV)'
+	@echo 'make lint     ruff and mypy only'
+	@echo 'make format   put the code into shape with ruff'
+	@echo 'make bench    compare speed with other tools'
+	@echo 'make clean    remove $(VENV) and everything that was built'
+	@echo
+	@echo 'Choose the interpreter and the compiler with make PYTHON=python3.12 CXX=clang++ …'
+
+demo: $(VENV)/.built
+	@$(BIN)/python -m parsimon.demo
+
+build: $(VENV)/.built
+
+test: lint pytest core-test
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+pytest: $(VENV)/.dev
+	$(BIN)/pytest -n $(WORKERS)
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- What is needed, said in one sentence when it is missing -------------------------------------------------------
+
+define check_python
+@command -v $(PYTHON) >/dev/null || { echo "Parsimon needs Python 3.11 or newer, but there is no $(PYTHON):\
+ install it (apt-get install python3 python3-venv python3-dev) or name another (make PYTHON=…)." >&2; exit 1; }
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Parsimon needs Python 3.11 or newer,\
+ but $(PYTHON) is $$($(PYTHON) -V 2>&1): install a newer one or name another (make PYTHON=python3.12)." >&2; exit 1; }
+@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments:\
+ install its venv module (apt-get install python3-venv)." >&2; exit 1; }
+@$(PYTHON) -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' \
+ || { echo "The C headers of $(PYTHON) are missing: install them (apt-get install python3-dev)." >&2; exit 1; }
+endef
+
+define check_compiler
+@command -v $(firstword $(CXX)) >/dev/null || { echo "Parsimon needs a C++20 compiler, but there is no $(CXX):\
+ install one (apt-get install g++) or name yours (make CXX=…)." >&2; exit 1; }
+@printf '#include <bit>\nint main() { return std::bit_cast<int>(1.0f); }\n' | $(CXX) -std=c++20 -x c++ -fsyntax-only - \
+ 2>/dev/null || { echo "Parsimon needs a C++20 compiler, but $(CXX) is not one: install a newer one, such as GCC 11\
+ (apt-get install g++), or name another (make CXX=…)." >&2; exit 1; }
+endef
+
+# --- The environment; stamps say what is up to date ----------------------------------------------------------------
+
+$(VENV)/.made:
+	$(check_python)
+	$(check_compiler)
+	@echo 'Making $(VENV) …'
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# What builds the package, from pyproject.toml. It stays in the environment, so that building again is quick.
+$(VENV)/.tools: pyproject.toml | $(VENV)/.made
+	@$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'],\
+	    'cmake>=3.21', 'ninja', sep='\n')" > $(VENV)/build-requirements.txt
+	@$(PIP) --requirement $(VENV)/build-requirements.txt
+	@touch $@
+
+# Editable: Python sources are used where they are, only the core is compiled.
+$(VENV)/.built: $(VENV)/.tools pyproject.toml CMakeLists.txt $(CORE)
+	$(check_compiler)
+	@echo 'Building and installing Parsimon …'
+	@PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/.built
+	@echo 'Installing what tests and checks need …'
+	@PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml | $(VENV)/.built
+	@PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-build-isolation --editable '.[benchmark]'
+	@touch $@
+
+# The core changed after the last installation: build it again before anything runs.
+lint format pytest bench: $(VENV)/.built
+
+# --- The core's own tests, under the address and undefined-behaviour sanitisers ------------------------------------
+
+CORE_TESTS := build/core-tests
+CORE_FLAGS := -std=c++20 -O0 -g1 -Wall -Wextra -Wno-psabi -fno-math-errno -fno-trapping-math -pthread \
+    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
+CORE_OBJECTS := $(CORE_TESTS)/kernels.o $(patsubst core/tests/%.cpp,$(CORE_TESTS)/%.o,$(wildcard core/tests/*.cpp))
+
+core-test:
+	$(check_compiler)
+	@$(MAKE) --no-print-directory -j $(WORKERS) $(CORE_TESTS)/run
+	$(CORE_TESTS)/run
+
+$(CORE_TESTS)/run: $(CORE_OBJECTS)
+	@$(CXX) $(CORE_FLAGS) $^ -o $@
+
+$(CORE_TESTS)/%.o: core/tests/%.cpp Makefile
+	@mkdir -p $(@D)
+	@$(CXX) $(CORE_FLAGS) -MMD -c $< -o $@
+
+$(CORE_TESTS)/%.o: core/%.cpp Makefile
+	@mkdir -p $(@D)
+	@$(CXX) $(CORE_FLAGS) -MMD -c $< -o $@
+
+-include $(CORE_OBJECTS:.o=.d)

@@ -1,0 +1,297 @@
+"""A run of `parsimon train sequence`: check, read, train, write, say what came of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from parsimon import __version__
+from parsimon.cli.failures import Interrupted, say
+from parsimon.cli.options import column_file
+from parsimon.cli.output import check_writable
+from parsimon.cli.train import SequenceJob
+from parsimon.errors import ParsimonError
+from parsimon.features.columns import Columns, Labels, split_labels
+from parsimon.features.presets import get_preset, preset_names
+from parsimon.features.template_features import TemplateFeatures
+from parsimon.features.templates import TemplateSet
+from parsimon.inspect import summary
+from parsimon.losses import get_loss
+from parsimon.model_file import load_model, save_model
+from parsimon.penalties import ElasticNet
+from parsimon.problem import Problem
+from parsimon.report.json_lines import JsonLines
+from parsimon.report.progress import Progress, progress
+from parsimon.report.tables import facts, file_size, objective_text, of
+from parsimon.report.time_left import TimeLeft
+from parsimon.sequence_model import SequenceModel
+from parsimon.sequence_training import SequenceTraining
+from parsimon.solvers import Result, Status, Weights, choose_solver
+
+
+def run(job: SequenceJob) -> None:
+    """Everything that can be refused is refused before any work."""
+    began = time.perf_counter()
+    check_files(job)
+    templates = read_templates(job)
+    tolerance = check_solver(job)
+    initial = load_model(job.initial) if job.initial is not None else None
+    resume = job.resume and has_checkpoint(job)
+    time_left = TimeLeft(job.max_iter, job.time_limit, None if resume or initial else tolerance)
+    quiet = job.quiet or job.as_json
+    with ExitStack() as stack:
+        log = open_log(job, resume, stack)
+        watch = stack.enter_context(
+            progress(sys.stderr, quiet=quiet, verbose=job.verbose, began=began, time_left=time_left)
+        )
+        training = settings(job, [watch] if log is None else [watch, log], resume)
+        try:
+            trained = fit(job, training, templates, initial, watch, began)
+            watch.phase(f"writing {job.model.name}")
+            write(job, trained.model)
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted, and no model was written{way_on(job)}") from None
+        record = trained.record(job, time.perf_counter() - began)
+        if log is not None:
+            log.end(**record)
+    finish(job, trained.result, record, log)
+
+
+# --- Before any work ----------------------------------------------------------------------------------------
+
+
+def check_files(job: SequenceJob) -> None:
+    """Refuses what could not be written at the end, and what would be lost by writing."""
+    if str(job.model) == "-":
+        raise ParsimonError("the model must be a file; it cannot go to standard output.")
+    if job.train == job.dev == "-":
+        raise ParsimonError("TRAIN and --dev cannot both be standard input.")
+    sources = [source for source in (job.train, job.dev) if source is not None]
+    for source in sources:
+        if source != "-" and not Path(source).exists():
+            raise ParsimonError(f"{source} cannot be read: there is no such file.")
+    check_writable(job.model, "the model")
+    written = [job.model]
+    if job.resume or job.checkpoint_every:
+        check_writable(job.checkpoint_file, "the checkpoint")
+        written.append(job.checkpoint_file)
+    if job.log is not None:
+        written.append(job.log)
+    for source in (*sources, job.templates):
+        for target in written:
+            if Path(source).is_file() and target.exists() and target.samefile(source):
+                raise ParsimonError(f"{source} would be overwritten by {target}; name another file.")
+
+
+def read_templates(job: SequenceJob) -> TemplateSet:
+    """The templates of a preset or a file."""
+    if job.templates in preset_names():
+        preset = get_preset(job.templates)
+        return preset if job.boundary is None else TemplateSet(preset.templates, job.boundary)
+    if not Path(job.templates).exists():
+        raise ParsimonError(
+            f"there is no template file {job.templates!r} and no preset of that name; "
+            f"presets are {', '.join(preset_names())}."
+        )
+    return TemplateSet.load(job.templates, encoding=job.encoding, boundary=job.boundary)
+
+
+def check_solver(job: SequenceJob) -> float | None:
+    """Refuses a solver that cannot do what was asked; gives its tolerance."""
+    problem = Problem((), get_loss(job.loss), ElasticNet(job.l1, job.l2), 0)
+    return getattr(choose_solver(job.solver, problem, job.tol), "tol", None)
+
+
+def has_checkpoint(job: SequenceJob) -> bool:
+    """Whether there is anything to resume from; a run killed within its first seconds leaves nothing."""
+    if job.checkpoint_file.exists():
+        return True
+    say(f"there is no checkpoint {job.checkpoint_file}, so training starts from the beginning")
+    return False
+
+
+def open_log(job: SequenceJob, resume: bool, stack: ExitStack) -> JsonLines | None:
+    """The log, with what is about to happen as its first line."""
+    if job.log is None:
+        return None
+    log = JsonLines(job.log, append=resume)
+    stack.callback(log.close)
+    told = (
+        "train",
+        "dev",
+        "templates",
+        "initial",
+        "loss",
+        "l1",
+        "l2",
+        "penalize_bias",
+        "candidates",
+        "cutoff",
+    )
+    asked = {name: getattr(job, name) for name in (*told, "solver", "debias", "threads")}
+    log.start(parsimon=__version__, model=str(job.model), resumed=resume, **asked)
+    return log
+
+
+def settings(job: SequenceJob, callbacks: list[Any], resume: bool) -> SequenceTraining:
+    """The options of the command line as those of training."""
+    safe = job.checkpoint_every > 0 or resume
+    if safe and not resume and job.checkpoint_file.exists():
+        say(
+            f"{job.checkpoint_file}, from a run that did not finish, will be replaced; "
+            "--resume would go on from it"
+        )
+    return SequenceTraining(
+        loss=job.loss,
+        penalty=ElasticNet(l1=job.l1, l2=job.l2),
+        penalize_bias=job.penalize_bias,
+        candidates=job.candidates,
+        solver=job.solver,
+        tol=job.tol,
+        max_iterations=job.max_iter,
+        time_limit=job.time_limit,
+        dev_metric=job.dev_metric,
+        patience=job.patience,
+        debias=job.debias,
+        threads=job.threads,
+        callbacks=callbacks,
+        checkpoint=job.checkpoint_file if safe else None,
+        checkpoint_every=job.checkpoint_every or float("inf"),
+        resume=resume,
+    )
+
+
+# --- Work ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came of it."""
+
+    model: SequenceModel
+    result: Result
+
+    def record(self, job: SequenceJob, seconds: float) -> dict[str, Any]:
+        """The summary, ready for JSON. The model must have been written."""
+        counts = summary(self.model)
+        scores = [(event.dev, event.iteration) for event in self.result.history if event.dev is not None]
+        best = max(scores, key=lambda score: score[0]) if scores else None
+        return {
+            "model": str(job.model),
+            "bytes": job.model.stat().st_size,
+            "status": self.result.status.name.lower(),
+            "message": self.result.status.value,
+            "objective": self.result.objective,
+            "kkt": self.result.kkt,
+            "gap": self.result.gap,
+            "features": counts["features"],
+            "candidate_features": counts["candidate_features"],
+            "attributes": counts["attributes"],
+            "candidate_attributes": counts["candidate_attributes"],
+            "templates": counts["templates"],
+            "candidate_templates": counts["candidate_templates"],
+            "labels": self.model.n_labels,
+            "dev": best and best[0],
+            "dev_iteration": best and best[1],
+            "iterations": len(self.result.history),
+            "seconds": round(seconds, 3),
+        }
+
+
+def fit(
+    job: SequenceJob,
+    training: SequenceTraining,
+    templates: TemplateSet,
+    initial: SequenceModel | None,
+    watch: Progress,
+    began: float,
+) -> Trained:
+    """Reads and trains."""
+    watch.phase(f"reading {Path(job.train).name}")
+    X, y = read(job, job.train, templates)
+    dev = None
+    if job.dev is not None:
+        watch.phase(f"reading {Path(job.dev).name}")
+        dev = read(job, job.dev, templates)
+        if (dev[1].ids < 0).any():
+            raise ParsimonError(f"{job.dev} has tokens without a label; development data need all of them.")
+    watch.phase("making features")
+    task = training.prepare(TemplateFeatures(templates, cutoff=job.cutoff), X, y)
+    start = Weights.zeros(task.problem.n_features) if initial is None else task.weights_of(initial)
+    watch.phase("training")
+    result = training.solve(task, start, dev=dev, began=began)
+    return Trained(task.model(result, training.describe(task, result)), result)
+
+
+def read(job: SequenceJob, source: str, templates: TemplateSet) -> tuple[Columns, Labels]:
+    """Columns and labels of a file, which must have the columns that the templates look at."""
+    file = column_file(source, job.encoding, job.separator, job.comment)
+    columns = file.read()
+    if not columns.n_tokens:
+        raise ParsimonError(
+            f"{file.name} has no tokens; it should have one token a line, with its label last."
+        )
+    X, y = split_labels(columns, file.name, job.unknown)
+    for template in templates:
+        for test in template.tests:
+            if test.column >= X.n_columns:
+                raise ParsimonError(
+                    f"{file.name} has {X.n_columns} column{'s' * (X.n_columns != 1)} besides the label, but "
+                    f"template {template.source!r} looks at column {test.column} (they are counted from 0)."
+                )
+    return X, y
+
+
+# --- Afterwards ---------------------------------------------------------------------------------------------
+
+
+def write(job: SequenceJob, model: SequenceModel) -> None:
+    """Writes the model; if that fails, what was learned is still in the checkpoint."""
+    try:
+        save_model(model, job.model, dtype="float32" if job.float32 else "float64")
+    except ParsimonError as error:
+        raise ParsimonError(f"{str(error).rstrip('.')}{way_on(job)}.") from error
+
+
+def way_on(job: SequenceJob) -> str:
+    """How to go on after a run that wrote no model."""
+    if job.checkpoint_every and job.checkpoint_file.exists():
+        return f"; the same command with --resume goes on from {job.checkpoint_file}"
+    return ""
+
+
+def finish(job: SequenceJob, result: Result, record: dict[str, Any], log: JsonLines | None) -> None:
+    """Says what came of it. The checkpoint of an interrupted run stays, for the run can be taken up again."""
+    interrupted = result.status is Status.INTERRUPTED
+    if not interrupted and (job.checkpoint_every or job.resume):
+        job.checkpoint_file.unlink(missing_ok=True)
+    if log is not None and log.failure is not None:
+        say(f"the log {job.log} is not complete: {log.failure}")
+    if job.as_json:
+        click.echo(json.dumps(record, ensure_ascii=False))
+    elif not job.quiet:
+        click.echo(summary_text(record), nl=False)
+    if interrupted:
+        raise Interrupted(f"interrupted; the best model so far was written to {job.model}{way_on(job)}")
+
+
+def summary_text(record: dict[str, Any]) -> str:
+    """The end of a training run for people."""
+    pairs = [
+        ("model", f"{record['model']} ({file_size(record['bytes'])})"),
+        ("features", of(record["features"], record["candidate_features"])),
+        ("templates", f"{record['templates']} of {record['candidate_templates']}"),
+        ("objective", objective_text(record["objective"], record["kkt"])),
+    ]
+    if record["dev"] is not None:
+        pairs.append(("dev", f"{100 * record['dev']:.2f}% at iteration {record['dev_iteration']}"))
+    pairs.append(("status", record["message"]))
+    pairs.append(("time", f"{record['seconds']:.1f} s, {record['iterations']} iterations"))
+    return facts(pairs)

@@ -1,0 +1,222 @@
+"""Proximal quasi-Newton for a smooth loss and an L1 penalty.
+
+At every step the loss is replaced by a quadratic model with the L-BFGS matrix B, and the *penalised* model is
+minimised (Lee, Sun & Saunders 2014; Scheinberg & Tang 2016):
+
+    d = argmin_d  g·d + ½ dᵀ B d + Ω(w + d)
+
+OWL-QN takes a direction first and projects it into an orthant afterwards, which spoils the direction for features that
+depend on each other; here the penalty is part of the model, so features leave as soon as the model says so. B starts from
+the (damped) diagonal of the Hessian, which for words that occur once and words that occur everywhere differs by
+orders of magnitude.
+
+A trial point that does not decrease the objective is not backtracked from. It has shown what the curvature is in its
+direction: that pair enters B, and the model is solved again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from parsimon._core import descend, dot
+from parsimon.arrays import Array, IntArray
+from parsimon.problem import Problem
+from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.owlqn import pseudo_gradient
+
+
+@dataclass
+class CurvaturePairs:
+    """Steps s and changes of gradient y, and how far the diagonal is damped; survives a change of working set."""
+
+    memory: int
+    damping: float
+    s: list[Array] = field(default_factory=list)
+    y: list[Array] = field(default_factory=list)
+
+    def add(self, s: Array, y: Array) -> None:
+        """Takes in a pair, unless the curvature along it is not positive."""
+        if dot(s, y) > 1e-12 * dot(y, y):
+            self.s.append(s)
+            self.y.append(y)
+            del self.s[: -self.memory], self.y[: -self.memory]
+
+    def carry(self, old: IntArray, new: IntArray) -> None:
+        """From one set of features to another; nothing is known of features that are new."""
+        if not self.s:
+            return
+        at = np.minimum(np.searchsorted(old, new), len(old) - 1)
+        known = old[at] == new
+        self.s = [np.where(known, v[at], 0.0) for v in self.s]
+        self.y = [np.where(known, v[at], 0.0) for v in self.y]
+
+
+@dataclass(frozen=True)
+class QuadraticModel:
+    """g·d + ½ dᵀ B d on some features, with B = D − W M⁻¹ Wᵀ (Byrd, Nocedal & Schnabel 1994, theorem 2.3).
+
+    W = [D S, Y],  M = [[Sᵀ D S, L], [Lᵀ, −diag(SᵀY)]],  L the strictly lower part of SᵀY. S and Y are taken over all
+    features; rows of W over those the model is about.
+    """
+
+    gradient: Array
+    diagonal: Array
+    columns: Array  # W, features × 2m
+    projected: Array  # W M⁻¹
+    middle: Array  # M
+    curvature: Array  # the diagonal of B
+
+    @classmethod
+    def build(cls, gradient: Array, diagonal: Array, pairs: CurvaturePairs, chosen: IntArray) -> QuadraticModel:
+        """The model at a point with this gradient and this initial diagonal, on the chosen features."""
+        g, d = gradient[chosen], diagonal[chosen]
+        if not pairs.s:
+            nothing = np.zeros((len(chosen), 0))
+            return cls(g, d, nothing, nothing, np.zeros((0, 0)), d)
+        S, Y = np.array(pairs.s), np.array(pairs.y)
+        scaled = S * diagonal
+        sy = S @ Y.T
+        lower = np.tril(sy, -1)
+        middle = np.block([[S @ scaled.T, lower], [lower.T, -np.diag(np.diag(sy))]])
+        inverse = np.linalg.inv(middle)
+        inverse = (inverse + inverse.T) / 2
+        W = np.ascontiguousarray(np.concatenate([scaled[:, chosen], Y[:, chosen]]).T)
+        V = np.ascontiguousarray(W @ inverse)
+        curvature = np.maximum(d - np.einsum("ij,ij->i", W, V), 1e-3 * d)
+        return cls(g, d, W, V, middle, curvature)
+
+    def slope(self, d: Array) -> Array:
+        """g + B d."""
+        out: Array = self.gradient + self.diagonal * d - self.projected @ (self.columns.T @ d)
+        return out
+
+    def value(self, d: Array) -> float:
+        """g·d + ½ dᵀ B d."""
+        return float(dot(self.gradient, d) + 0.5 * dot(d, self.slope(d) - self.gradient))
+
+    def newton_step(self, slope: Array, face: IntArray) -> Array:
+        """−B⁻¹ slope on the given coordinates, by the Woodbury identity."""
+        W, D = self.columns[face], self.diagonal[face]
+        step = -slope[face] / D
+        if W.shape[1]:
+            inner = self.middle - W.T @ (W / D[:, None])
+            step = step + (W @ np.linalg.solve(inner, W.T @ step)) / D
+        return np.asarray(step)
+
+
+def minimise(model: QuadraticModel, w: Array, l1: Array, *, tol: float = 0.05, rounds: int = 20, sweeps: int = 4) -> Array:
+    """argmin_d model(d) + Σ l1 |w + d|: sweeps of coordinate descent find the face, a Newton step its minimum.
+
+    Ends when the slope that is left (in the norm of D⁻¹) is `tol` times what it was.
+    """
+
+    def left(d: Array) -> tuple[Array, float]:
+        p = pseudo_gradient(w + d, model.slope(d), l1)
+        return p, float(np.sqrt(dot(p, p / model.diagonal)))
+
+    def value(d: Array) -> float:
+        return model.value(d) + dot(l1, np.abs(w + d))
+
+    d = np.zeros(len(w))
+    _, first = left(d)
+    for _ in range(rounds):
+        moment = model.columns.T @ d
+        descend(
+            model.gradient, model.diagonal, model.curvature, model.columns, model.projected, w, l1, sweeps, d, moment
+        )
+        slope, remaining = left(d)
+        if remaining <= tol * first:
+            break
+        x = w + d
+        face = np.flatnonzero(x)
+        step = model.newton_step(slope, face)
+        now, length = value(d), 1.0
+        while length > 1e-3:
+            trial = x.copy()
+            trial[face] += length * step
+            trial[trial * x < 0] = 0.0
+            if value(trial - w) < now:
+                d = trial - w
+                break
+            length /= 2
+    return d
+
+
+@dataclass(frozen=True)
+class ProximalQuasiNewton:
+    """Steps to the minimum of a penalised quadratic model.
+
+    The diagonal is damped by a factor that starts at `damping` and falls to `least_damping` while steps are accepted: far from
+    the optimum the model is only good nearby.
+    """
+
+    memory: int = 20
+    tol: float = 1e-5
+    damping: float = 40.0
+    least_damping: float = 4.0
+    name: ClassVar[str] = "proximal-quasi-newton"
+    requires: ClassVar[Requires] = Requires(smooth_loss=True, separable_penalty=True)
+
+    def new_memory(self) -> CurvaturePairs:
+        """What is learnt of the curvature."""
+        return CurvaturePairs(self.memory, self.damping)
+
+    def iterate(
+        self,
+        problem: Problem,
+        start: Weights,
+        memory: CurvaturePairs | None = None,
+        known: tuple[float, Array] | None = None,
+    ) -> Iterator[Iterate]:
+        """Yields after every step. `known`: loss and gradient at the start, if somebody has them already."""
+        pairs = self.new_memory() if memory is None else memory
+        penalty: Any = problem.penalty
+        l1 = np.broadcast_to(np.asarray(penalty.l1_strength, np.float64), problem.n_features)
+        w = start.dense().copy()
+        loss, gradient = known if known is not None else problem.loss_and_gradient(w)
+        evaluations = int(known is None)
+        gradient = gradient + penalty.smooth_gradient(w)
+        objective = loss + penalty.value(w)
+        diagonal = np.zeros(0)
+        scale = None
+        step = 0
+        while True:
+            largest = float(np.max(np.abs(pseudo_gradient(w, gradient, l1)), initial=0.0))
+            scale = largest if scale is None else scale
+            status = Status.CONVERGED if largest <= self.tol * scale else None
+            weights = Weights(w, None, problem.n_features)
+            yield Iterate(weights, objective, evaluations, kkt=largest, phase=self.name, status=status)
+            if status is not None:
+                return
+            if step in (0, 3, 8) or step % 20 == 0:
+                diagonal = problem.curvature(w) + penalty.l2_strength
+                evaluations += 1
+            rejected = 0
+            while True:
+                chosen = np.flatnonzero((w != 0) | (np.abs(gradient) > 0.9 * l1))
+                model = QuadraticModel.build(gradient, pairs.damping * (diagonal + 1.0), pairs, chosen)
+                d = np.zeros(len(w))
+                d[chosen] = minimise(model, w[chosen], np.ascontiguousarray(l1[chosen]))
+                point = w + d
+                promised = dot(gradient, d) + dot(l1, np.abs(point) - np.abs(w))
+                loss, new_gradient = problem.loss_and_gradient(point)
+                evaluations += 1
+                new_gradient += penalty.smooth_gradient(point)
+                new_objective = loss + penalty.value(point)
+                pairs.add(d, new_gradient - gradient)
+                if new_objective <= objective + 1e-4 * promised:
+                    break
+                rejected += 1
+                if rejected >= 3 or len(pairs.s) < 10:
+                    pairs.damping *= 2
+                if rejected > 25:
+                    yield Iterate(weights, objective, evaluations, kkt=largest, phase=self.name, status=Status.STALLED)
+                    return
+            if not rejected:
+                pairs.damping = max(self.least_damping, pairs.damping * (0.85 if pairs.damping > 12 else 0.98))
+            w, objective, gradient = point, new_objective, new_gradient
+            step += 1
