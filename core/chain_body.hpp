@@ -13,14 +13,15 @@
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
-// Scaled sums lose a label only when its share of α underflows, e^-708. A label's share is at least
-// e^-(spread of node scores + spread of pair scores) / Y, so nothing is lost when that stays well above.
-// Where transitions are forbidden the bound holds per detour rather than per step, so the margin is wider.
-constexpr double safe_spread = 600.0, safe_spread_with_forbidden = 100.0;
+// Scaled sums lose a label only when its part of α underflows, e^-708. Before it is scaled, that part is at least
+// e^-(spread of node scores + twice the spread of pair scores) / Y, so nothing is lost when that stays well above.
+// Where pairs are forbidden there is no such bound (labels that cannot reach each other drift apart), so α itself is
+// watched: a label that can be reached must keep a share above `smallest_share`.
+constexpr double safe_spread = 600.0, smallest_share = 1e-150;
 
 struct Scaled {
     static constexpr double zero = 0.0, one = 1.0;
-    static constexpr bool scaled = true;
+    static constexpr bool scaled = true, shifted = false;
     static double lift(double score, double shift) { return exp_one(score - shift); }
     template <class Lattice>
     static double weighted(double a, double weight, const Lattice& lattice) { return a * weight * lattice.share; }
@@ -32,7 +33,7 @@ struct Scaled {
 
 struct Max {
     static constexpr double zero = minus_infinity, one = 0.0;
-    static constexpr bool scaled = false;
+    static constexpr bool scaled = false, shifted = false;
     static double lift(double score, double) { return score; }
     static double times(double a, double b) { return a + b; }
     static double fold(double sum, double a, double b) { return sum > a + b ? sum : a + b; }
@@ -41,10 +42,10 @@ struct Max {
 
 struct Log {
     static constexpr double zero = minus_infinity, one = 0.0;
-    static constexpr bool scaled = false;
+    static constexpr bool scaled = false, shifted = true;
     static double lift(double score, double) { return score; }
     template <class Lattice>
-    static double weighted(double a, double weight, const Lattice& lattice) { return a + std::log(weight) - lattice.log_z; }
+    static double weighted(double a, double weight, const Lattice& lattice) { return a + std::log(weight) - lattice.share; }
     static double marginal(double alpha, double beta) { return std::exp(alpha + beta); }
     static double times(double a, double b) { return a + b; }
     static double fold(double sum, double a, double b) {
@@ -143,7 +144,8 @@ struct Lattice {
     std::vector<double> scale;   // [T]: what α_t was multiplied by
     std::vector<double> beta;    // [stride]: β_t
     double log_z = 0;            // log Z, or the best score
-    double share = 1;            // α β · share = marginal
+    double share = 1;            // α β · share = marginal (in logs: α + β − share)
+    std::vector<char> reachable; // labels that the last token can have, where pairs are forbidden
 
     void start(int64_t n, const PairTable& table, double* alpha_of_caller = nullptr) {
         length = n;
@@ -189,7 +191,7 @@ inline double sum_of(const double* values, int64_t stride) {
 template <class Semiring>
 bool lift_nodes(const double* scores, const PairTable& table, Lattice& lattice, double& shifts) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
-    const double limit = (table.forbidden ? safe_spread_with_forbidden : safe_spread) - table.spread;
+    const double limit = safe_spread - 2 * table.spread;
     for (int64_t t = 0; t < lattice.length; ++t) {
         double* node = lattice.node.data() + t * S;
         std::copy(scores + t * Y, scores + (t + 1) * Y, node);
@@ -202,6 +204,22 @@ bool lift_nodes(const double* scores, const PairTable& table, Lattice& lattice, 
         }
     }
     return true;
+}
+
+// Whether scaled sums have all but lost a label that token t can have. Only asked where pairs are forbidden.
+inline bool loses_a_label(const PairTable& table, Lattice& lattice, const int32_t* kind, int64_t t) {
+    const int64_t Y = lattice.n_labels, S = lattice.stride;
+    std::vector<char>& reachable = lattice.reachable;
+    std::vector<char> before(reachable);
+    reachable.assign(Y, 0);
+    for (int64_t y = 0; y < Y; ++y) {
+        if (lattice.node[t * S + y] == 0) continue;
+        bool can = t == 0;
+        for (int64_t x = 0; x < Y && !can; ++x) can = before[x] && table.into(kind[t])[x * S + y] > 0;
+        reachable[y] = can;
+        if (can && !(lattice.alpha[t * S + y] > smallest_share)) return true;
+    }
+    return false;
 }
 
 // α for a whole sequence, and log Z (for Max, the best score). In scaled sums α_t is multiplied by 1 / Σ α_{t−1}:
@@ -233,6 +251,15 @@ bool forward(const double* scores, const int32_t* kind, const PairTable& table, 
             }
             sum = sum_of(alpha, S);
             if (!(sum > 1e-280)) return false;
+            if (table.forbidden && loses_a_label(table, lattice, kind, t)) return false;
+        } else if (Semiring::shifted) {  // keeps the numbers small, so that no digits are lost over a long sequence
+            double high = alpha[0];
+            for (int64_t y = 1; y < Y; ++y) high = std::max(high, alpha[y]);
+            if (high > minus_infinity) {
+                for (int64_t y = 0; y < S; ++y) alpha[y] -= high;
+                lattice.scale[t] = -high;
+                shifts += high;
+            }
         }
     }
     if (Semiring::scaled) {
@@ -242,7 +269,8 @@ bool forward(const double* scores, const int32_t* kind, const PairTable& table, 
         const double* last = lattice.alpha + (lattice.length - 1) * S;
         double total = Semiring::zero;
         for (int64_t y = 0; y < Y; ++y) total = Semiring::fold(total, last[y], Semiring::one);
-        lattice.log_z = total;
+        lattice.share = total;
+        lattice.log_z = total + shifts;
     }
     return true;
 }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parsimon.features.observations import Rows
 from parsimon.losses import LOSSES
 from parsimon.penalties import ElasticNet
 from toy_problems import Toy, make_toy
@@ -76,3 +79,23 @@ def test_an_evaluation_leaves_the_weights_alone() -> None:
     first = problem.loss_and_gradient(w)
     np.testing.assert_array_equal(w, before)
     assert problem.loss_and_gradient(w)[0] == first[0]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("real", [False, True])
+def test_curvature_is_the_diagonal_of_the_hessian(weighted: bool, real: bool) -> None:
+    """Exactly so for sequences of one token, with no attribute twice on it."""
+    rng = np.random.default_rng(0)
+    n = 8
+    toy = make_toy(0, lengths=(1,) * n, n_pair=0, weighted=weighted)
+    node = Rows(
+        np.arange(n + 1), rng.integers(5, size=n).astype(np.int32), rng.normal(size=n) if real else None
+    )
+    toy = replace(toy, observations=replace(toy.observations, node=node))
+    problem = toy.problem("log")
+    w = rng.normal(size=problem.n_features)
+    h = 1e-5
+    for k, found in enumerate(problem.curvature(w)):
+        e = h * (np.arange(len(w)) == k)
+        above, below = problem.loss_and_gradient(w + e)[1], problem.loss_and_gradient(w - e)[1]
+        assert found == pytest.approx((above[k] - below[k]) / (2 * h), rel=1e-6, abs=1e-8)

@@ -16,7 +16,7 @@ struct Read {
 // Reads a text that arrives in blocks of the given size.
 Read read(std::string_view text, size_t block = 1000, char separator = 0, const std::string& comment = "") {
     Read out;
-    ColumnReader reader(out.strings, separator, comment, false);
+    ColumnReader reader(out.strings, separator, comment, false, true, 0);
     for (size_t at = 0; at < text.size(); at += block) reader.feed(text.substr(at, block));
     reader.finish();
     out.lengths = reader.lengths();
@@ -95,7 +95,7 @@ TEST("only valid UTF-8 passes") {
 
 TEST("lines are remembered where they lie in the block") {
     StringTable strings;
-    ColumnReader reader(strings, 0, "", true);
+    ColumnReader reader(strings, 0, "", true, true, 0);
     const std::string block = "\xEF\xBB\xBF" "a x\r\n\nbc y\n";
     reader.feed(block);
     reader.finish();
@@ -108,4 +108,18 @@ TEST("lines are remembered where they lie in the block") {
     CHECK(reader.lines_read() == 4 && reader.line_start()[0] == 0 && reader.line_end()[0] == 3);
     const auto late = CAUGHT(ColumnError, reader.feed("too many columns\n"));
     CHECK(late.line == 5);
+}
+
+TEST("a reader that only looks up leaves the table alone, and columns that nobody wants too") {
+    StringTable strings;
+    const int32_t a = strings.add("a"), x = strings.add("x");
+    ColumnReader reader(strings, 0, "", false, false, 1);
+    reader.feed("a x\nb x\n");
+    reader.finish();
+    CHECK((reader.ids() == std::vector<int32_t>{a, StringTable::absent, StringTable::absent, StringTable::absent}));
+    CHECK(strings.size() == 2 && reader.n_columns() == 2);
+    ColumnReader both(strings, 0, "", false, false, 0);
+    both.feed("a x\nb x\n");
+    CHECK((both.ids() == std::vector<int32_t>{a, x, StringTable::absent, x}));
+    CHECK(CAUGHT(ColumnError, both.feed("caf\xE9 x\n")).line == 3);
 }

@@ -23,6 +23,12 @@ std::vector<int32_t> tuple_of(const Extractor& e, int32_t skeleton, int32_t id) 
     return {at, at + table.arity()};
 }
 
+// The attributes in a table, without the places where there is none.
+std::vector<int32_t> known(std::vector<int32_t> table) {
+    std::erase(table, -1);
+    return table;
+}
+
 }  // namespace
 
 TEST("tuples are numbered once, and found") {
@@ -81,23 +87,24 @@ TEST("applying knows what was learnt and nothing else; threads do not matter") {
     const std::vector<TemplateTest> tests{{0, 0, false}, {0, -1, false}, {1, 0, false}, {1, 1, false}};
     const std::vector<int32_t> start{0, 1, 3, 4}, skeleton{0, 1, 2};
     Extractor e(tests, start, skeleton), other(tests, start, skeleton);
-    std::vector<int32_t> learnt(15), again(15), two(15), applied(15);
+    std::vector<int32_t> learnt(15), two(15);
     e.learn(data.inputs, data.sequences(1), learnt.data(), 1);
     other.learn(data.inputs, data.sequences(1), two.data(), 2);
     CHECK(learnt == two);
     for (int j = 0; j < 3; ++j) CHECK(learnt[j] == -1 && learnt[9 + j] == -1);  // skipped: the first tokens
-    e.apply(data.inputs, data.sequences(1), again.data(), 2);
-    CHECK(learnt == again);
+    const Csr applied = e.apply(data.inputs, data.sequences(1), 2);
+    CHECK((applied.start == std::vector<int64_t>{0, 0, 3, 6, 6, 9}));
+    CHECK(applied.index == known(learnt) && applied.value.empty());
     Data unseen;
-    unseen.first[1] = 9;
-    e.apply(unseen.inputs, unseen.sequences(1), applied.data(), 1);
-    CHECK(applied[3] == -1 && applied[5] == learnt[5]);
+    unseen.first[1] = 9;  // the template of one test does not know it, nor does that of two, one token later
+    const Csr fewer = e.apply(unseen.inputs, unseen.sequences(1), 1);
+    CHECK((fewer.start == std::vector<int64_t>{0, 0, 2, 4, 4, 7}));
+    CHECK(fewer.index[0] == learnt[4] && fewer.index[1] == learnt[5] && fewer.index[2] == learnt[6]);
 
     Extractor loaded(tests, start, skeleton);
     for (int32_t s = 0; s < 3; ++s) loaded.load(s, e.table(s).tuples().data(), e.table(s).size());
     CHECK(loaded.offsets() == e.offsets());
-    loaded.apply(data.inputs, data.sequences(1), again.data(), 1);
-    CHECK(learnt == again);
+    CHECK(loaded.apply(data.inputs, data.sequences(1), 1).index == known(learnt));
     const std::vector<int32_t> twice{1, 1};
     CAUGHT(std::invalid_argument, Extractor(tests, start, skeleton).load(0, twice.data(), 2));
 }
@@ -106,8 +113,9 @@ TEST("no sequences, and empty ones") {
     Data data;
     Extractor e({{0, 0, false}}, {0, 1}, {0});
     e.learn(data.inputs, {data.offsets.data(), 0, 2, 0}, nullptr, 2);
-    e.apply(data.inputs, {data.offsets.data(), 0, 2, 0}, nullptr, 2);
     CHECK(e.n_attributes() == 0);
+    CHECK(e.apply(data.inputs, {data.offsets.data(), 0, 2, 0}, 2).size() == 0);
+    CHECK(e.apply(data.inputs, data.sequences(), 2).index.empty());  // nothing has been learnt
     data.offsets = {0, 0, 2, 2};
     std::vector<int32_t> out(2);
     e.learn(data.inputs, {data.offsets.data(), 3, 2, 0}, out.data(), 2);

@@ -26,6 +26,7 @@ Csr random_rows(std::mt19937& random, int64_t n, int32_t n_attributes, bool valu
     return rows;
 }
 
+// Attributes with all columns, or with some: half of them on average, but of every third attribute only one in ten.
 std::shared_ptr<FeatureRows> random_features(std::mt19937& random, int64_t n_attributes, int64_t width, bool all) {
     auto features = std::make_shared<FeatureRows>();
     features->n_attributes = n_attributes;
@@ -35,7 +36,7 @@ std::shared_ptr<FeatureRows> random_features(std::mt19937& random, int64_t n_att
     features->start.push_back(0);
     for (int64_t a = 0; a < n_attributes; ++a) {
         for (int32_t c = 0; c < width; ++c)
-            if (random() % 2) features->column.push_back(c);
+            if (random() % (a % 3 ? 2 : 10) == 0) features->column.push_back(c);
         features->start.push_back(static_cast<int64_t>(features->column.size()));
     }
     return features;
@@ -68,19 +69,24 @@ void check_products(const LinearMap& map, std::mt19937& random) {
     const auto w = random_vector(random, n), mu = random_vector(random, m), before = random_vector(random, n);
     for (const Kernels* table : {&baseline_kernels(), &kernels()})
         for (int threads : {1, 2}) {
-            std::vector<double> scores(m, 99.0), back = before;
+            std::vector<double> scores(m, 99.0), back = before, squares = before;
             table->scores(map, w.data(), scores.data(), threads);
             map.attributes();
-            table->pullback(map, mu.data(), back.data(), threads);
+            table->pullback(map, mu.data(), back.data(), false, threads);
+            table->pullback(map, mu.data(), squares.data(), true, threads);
             for (int64_t i = 0; i < m; ++i) {
                 double expected = 0;
                 for (int64_t k = 0; k < n; ++k) expected += phi[i][k] * w[k];
                 CHECK_NEAR(scores[i], expected, 1e-12);
             }
             for (int64_t k = 0; k < n; ++k) {
-                double expected = before[k];
-                for (int64_t i = 0; i < m; ++i) expected += phi[i][k] * mu[i];
+                double expected = before[k], squared = before[k];
+                for (int64_t i = 0; i < m; ++i) {
+                    expected += phi[i][k] * mu[i];
+                    squared += phi[i][k] * phi[i][k] * mu[i];
+                }
                 CHECK_NEAR(back[k], expected, 1e-12);
+                CHECK_NEAR(squares[k], squared, 1e-12);
             }
         }
 }
@@ -91,8 +97,9 @@ TEST("scores and pullback are the products with Φ and its transpose") {
     std::mt19937 random(5);
     for (const bool all : {true, false})
         for (const bool valued : {true, false})
-            for (const int64_t n_rows : {0, 1, 40})
-                check_products(LinearMap(random_rows(random, n_rows, 9, valued), random_features(random, 9, 5, all)), random);
+            for (const int64_t width : {1, 2, 3, 4, 5, 8, 13, 16, 20, 24, 28, 31, 32, 35, 36, 50})
+                for (const int64_t n_rows : {0, 1, 20})
+                    check_products(LinearMap(random_rows(random, n_rows, 9, valued), random_features(random, 9, width, all)), random);
 }
 
 TEST("restricting keeps the columns of Φ that belong to the features") {

@@ -39,7 +39,15 @@ class StringTable:
 class ColumnReader:
     """Text in blocks of bytes → interned columns."""
 
-    def __init__(self, strings: StringTable, separator: str, comment: str, keep_lines: bool) -> None: ...
+    def __init__(
+        self,
+        strings: StringTable,
+        separator: str,
+        comment: str,
+        keep_lines: bool,
+        learn: bool = True,
+        wanted: int = 0,
+    ) -> None: ...
     def feed(self, block: bytes) -> tuple[int, str] | None:
         """Reads the whole lines of a block; (line, what is wrong there) when there is a mistake."""
 
@@ -83,17 +91,27 @@ class Extractor:
 
     def tuples(self, skeleton: int) -> _Int32: ...
     def load(self, skeleton: int, tuples: _Integers) -> None: ...
-    def expand(
+    def learn(
         self,
         inputs: _Integers,
         before: _Integers,
         after: _Integers,
         offsets: _Integers,
         skip: int,
-        learn: bool,
         threads: int,
     ) -> _Int32:
         """Attribute numbers, tokens × templates; −1 where there is none."""
+
+    def apply(
+        self,
+        inputs: _Integers,
+        before: _Integers,
+        after: _Integers,
+        offsets: _Integers,
+        skip: int,
+        threads: int,
+    ) -> tuple[_Int64, _Int32]:
+        """The known attributes of every token as compressed sparse rows (start, index)."""
 
 class FeatureRows:
     """The features (columns) of each attribute."""
@@ -130,7 +148,7 @@ class LinearMap:
     def restrict(self, features: _Integers) -> LinearMap: ...
     def select(self, rows: _Integers) -> LinearMap: ...
     def scores(self, w: _Float64, out: _Float64, threads: int) -> None: ...
-    def pullback(self, mu: _Float64, out: _Float64, threads: int) -> None: ...
+    def pullback(self, mu: _Float64, out: _Float64, threads: int, squared: bool = False) -> None: ...
 
 def distinct_rows(
     start: _Integers, index: _Integers, value: _Float64 | None
@@ -155,6 +173,9 @@ class Chain:
     ) -> bool:
         """False when some sequence has no possible labelling; likewise below."""
 
+    def variances(
+        self, marginals: _Float64, node_out: _Float64, pair_out: _Float64, threads: int
+    ) -> None: ...
     def score(
         self, node: _Float64, pair: _Float64, labels: _Integers, out: _Float64, threads: int
     ) -> None: ...
@@ -166,6 +187,20 @@ class Chain:
         self, node: _Float64, pair: _Float64, scores: _Float64, labels: _Int32, threads: int
     ) -> None: ...
     def sample(self, node: _Float64, pair: _Float64, seed: int, labels: _Int32, threads: int) -> bool: ...
+
+def descend(
+    gradient: _Float64,
+    diagonal: _Float64,
+    curvature: _Float64,
+    columns: _Float64,
+    projected: _Float64,
+    w: _Float64,
+    l1: _Float64,
+    sweeps: int,
+    d: _Float64,
+    moment: _Float64,
+) -> None:
+    """Coordinate descent on a diagonal plus low-rank quadratic with an L1 norm."""
 
 def dot(a: _Float64, b: _Float64) -> float:
     """The inner product, summed in a fixed order."""

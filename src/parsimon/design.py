@@ -146,6 +146,8 @@ def build_chain(
     start, attributes, value, kind = distinct_rows(
         observations.pair.start, observations.pair.index, observations.pair.value
     )
+    if len(start) == 1:  # no token, so no step; a chain has at least one kind of them
+        start = np.zeros(2, np.int64)
     node = LinearMap(observations.node.start, observations.node.index, observations.node.value, index.node)
     pair = LinearMap(start, attributes, value, index.pair)
     chain = Chain(

@@ -28,6 +28,7 @@ class Loss(Protocol):
     oracle: ClassVar[Oracle]
     smooth: ClassVar[bool]
     partial_labels: ClassVar[bool]
+    trivial_at_zero: ClassVar[bool]  # smallest at w = 0, so that only the direction of w means anything
 
     def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
         """Σ weight · loss, and the parts μ − gold (may overwrite `scores`)."""
@@ -46,6 +47,7 @@ class Log:
     oracle: ClassVar[Oracle] = Oracle.MARGINALS
     smooth: ClassVar[bool] = True
     partial_labels: ClassVar[bool] = True
+    trivial_at_zero: ClassVar[bool] = False
 
     def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
         """Σ log Z − s(gold), and marginals − gold."""
@@ -69,6 +71,7 @@ class Hinge:
     oracle: ClassVar[Oracle] = Oracle.COST_ARGMAX
     smooth: ClassVar[bool] = False
     partial_labels: ClassVar[bool] = False
+    trivial_at_zero: ClassVar[bool] = False
 
     def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
         """Σ max_y [s(y) + cost(y)] − s(gold), and argmax − gold."""
@@ -86,6 +89,7 @@ class Perceptron:
     oracle: ClassVar[Oracle] = Oracle.ARGMAX
     smooth: ClassVar[bool] = False
     partial_labels: ClassVar[bool] = False
+    trivial_at_zero: ClassVar[bool] = True
 
     def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
         """Σ max_y s(y) − s(gold), and argmax − gold."""

@@ -49,6 +49,8 @@ def dump_model(model: SequenceModel, *, dtype: str = "float64") -> bytes:
 
     if dtype not in ("float64", "float32"):
         raise ParsimonError(f"weights are kept as float64 or float32, not {dtype!r}.")
+    if len(model.weights) and np.abs(model.weights).max() > np.finfo(dtype).max:
+        raise ParsimonError("a weight is too large for float32; keep float64.")
     settings, arrays = model.space.state()
     tensors: dict[str, Any] = {f"space.{name}": values for name, values in arrays.items()}
     tensors["weights"] = model.weights.astype(dtype)
@@ -89,7 +91,7 @@ def parse_model(content: bytes, name: str = "the model") -> SequenceModel:
         length = int.from_bytes(content[:8], "little")
         outer = json.loads(content[8 : 8 + length]) if 0 < length <= len(content) - 8 else None
         header = json.loads(outer["__metadata__"]["parsimon"]) if outer else None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         header = None
     if not isinstance(header, dict) or "format" not in header:
         raise ParsimonError(f"{name} is not a Parsimon model, or is damaged.")
@@ -100,8 +102,8 @@ def parse_model(content: bytes, name: str = "the model") -> SequenceModel:
         )
     try:
         return _assemble(header, load(content))
-    except (SafetensorError, KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
-        raise ParsimonError(f"{name} is damaged ({error}).") from None
+    except (SafetensorError, KeyError, ValueError, TypeError, IndexError, OverflowError, AttributeError) as error:
+        raise ParsimonError(f"{name} is damaged ({str(error).splitlines()[0] if str(error) else 'unreadable'}).") from None
 
 
 def _assemble(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
@@ -111,8 +113,10 @@ def _assemble(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
     arrays = {name.removeprefix("space."): v for name, v in tensors.items() if name.startswith("space.")}
     space = space_class.from_state(settings, arrays)
     weights = tensors["weights"].astype(np.float64)
-    if not np.isfinite(weights).all():
-        raise ValueError("a weight is not finite")
+    if weights.ndim != 1 or not np.isfinite(weights).all():
+        raise ValueError("a weight is not finite, or weights are not a vector")
+    if len(set(labels)) != len(labels) or not labels:
+        raise ValueError("labels must be there, and differ")
     index = FeatureIndex(
         len(labels),
         _rows(tensors, "node", space.n_node, len(labels)),

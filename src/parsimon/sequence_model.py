@@ -68,6 +68,7 @@ class SequenceModel:
         workspace = Workspace()
         for chosen, tokens, part in observations.batches(max(BATCH // self.n_labels, 1)):
             design, chain = build_chain(part, self.index, threads=threads, workspace=workspace)
+            chain.first = chosen.start
             scores = design.scores(self.weights)
             if allowed is not None:
                 forbid(scores, chain, allowed)

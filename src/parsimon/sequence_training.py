@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from parsimon._core import FeatureRows
 from parsimon.arrays import Array, IntArray
 from parsimon.checkpoint import load_checkpoint, save_checkpoint
 from parsimon.design import FeatureIndex, build_chain
@@ -83,7 +84,7 @@ class SequenceTraining:
         penalty = self.penalty if self.penalize_bias else self._without_bias(space, index)
         batches = tuple(make_batches(observations, y.ids, index, self.threads, weights))
         problem = Problem(batches, get_loss(self.loss), penalty, index.n_features)
-        return Task(space, index, y.names, problem, observations.n_tokens)
+        return Task(space, index, y.names, problem, observations.n_tokens, _mark(observations, weights))
 
     def _without_bias(self, space: FeatureSpace, index: FeatureIndex) -> Penalty:
         if not isinstance(self.penalty, ElasticNet):
@@ -156,7 +157,7 @@ class SequenceTraining:
 
     def describe(self, task: Task, result: Result) -> dict[str, Any]:
         """What a model remembers of its training. Not how long it took: the same training makes the same file."""
-        penalty = self.penalty
+        penalty = task.problem.penalty
         return {
             "loss": get_loss(self.loss).name,
             "penalty": repr(penalty),
@@ -188,6 +189,7 @@ class Task:
     labels: tuple[str, ...]
     problem: Problem
     n_tokens: int
+    mark: int = 0  # tells inputs apart
 
     def model(self, result: Result, info: dict[str, Any]) -> SequenceModel:
         """The model that a result stands for."""
@@ -213,7 +215,7 @@ class Task:
                 predicted.append(batch.structure.argmax(scores)[1])
             ids = np.concatenate(predicted)
             if counter is None:
-                return float(np.mean(ids == gold))
+                return float(np.mean((ids == gold)[gold >= 0]))
             return counter.count(gold, ids, observations.lengths).f1
 
         return score
@@ -247,11 +249,24 @@ class Task:
 
     def fingerprint(self) -> str:
         """Tells problems apart, so that a checkpoint is only taken up by the problem it belongs to."""
-        mark = zlib.crc32(json.dumps([self.labels, self.problem.n_features, self.problem.loss.name]).encode())
+        mark = zlib.crc32(json.dumps([self.labels, self.problem.n_features, self.problem.loss.name]).encode(), self.mark)
         mark = zlib.crc32(repr(self.problem.penalty).encode(), mark)
+        settings, arrays = self.space.state()
+        mark = zlib.crc32(json.dumps(settings).encode(), mark)
+        for values in arrays.values():
+            mark = zlib.crc32(np.ascontiguousarray(values), mark)
         for batch in self.problem.batches:
             mark = zlib.crc32(np.ascontiguousarray(batch.gold).tobytes(), mark)
         return f"{mark:08x}-{self.n_tokens}-{self.problem.n_features}"
+
+
+def _mark(observations: Observations, weights: Array | None) -> int:
+    mark = 0
+    for rows in (observations.node, observations.pair):
+        for values in (rows.start, rows.index, rows.value):
+            if values is not None:
+                mark = zlib.crc32(np.ascontiguousarray(values), mark)
+    return mark if weights is None else zlib.crc32(np.ascontiguousarray(weights), mark)
 
 
 def make_batches(
@@ -283,7 +298,7 @@ def bias_features(space: FeatureSpace, index: FeatureIndex) -> IntArray:
     node, pair = space.constant()
     Y = index.n_labels
 
-    def all_of(rows: Any, attributes: IntArray, width: int) -> IntArray:
+    def all_of(rows: FeatureRows, attributes: IntArray, width: int) -> IntArray:
         attribute = np.repeat(attributes.astype(np.int64), width)
         found = rows.find(attribute, np.tile(np.arange(width, dtype=np.int32), len(attributes)))
         return found[found >= 0]

@@ -189,7 +189,7 @@ def test_a_bar_in_a_terminal(code, folder):
     summary = process.stdout.read().decode()
     assert process.wait() == 0
     text = shown.decode()
-    for word in ("making features", "training", "objective", "active", "dev", "0:02", "left"):
+    for word in ("training", "objective", "active", "dev", "0:02", "left"):
         assert word in text
     assert "a.model" in summary
     assert "\x1b" not in summary
@@ -200,18 +200,7 @@ def test_a_bar_in_a_terminal(code, folder):
 
 def slow(code: Path, model: Path, *more: object) -> list[str]:
     """Training that takes some seconds to converge, and keeps what it has all the time."""
-    settings = [
-        "--solver",
-        "owlqn",
-        "--l1",
-        "0.2",
-        "--l2",
-        "0.001",
-        "--tol",
-        "1e-7",
-        "--checkpoint-every",
-        "0.01",
-    ]
+    settings = ["--l2", "0.1", "--tol", "1e-6", "--checkpoint-every", "0.01"]
     command = [sys.executable, "-m", "parsimon.cli", "train", "sequence", code, "-m", model, *settings, *more]
     return [str(part) for part in command]
 
@@ -442,11 +431,11 @@ def test_data_that_look_different_but_are_the_same(run, folder, change):
         (["--tol", "0"], ["--tol", "above zero"]),
         (["--time-limit", "-5"], ["--time-limit", "above zero"]),
         (["--threads", "0"], ["--threads"]),
-        (["--debias=-1"], ["--debias"]),
+        (["--debias=-1"], ["-1"]),
         (["--solver", "lbfgs"], ["lbfgs needs a smooth penalty", "working-set"]),
         (["--solver", "magic"], ["--solver", "owlqn"]),
-        (["--loss", "hinge", "--solver", "owlqn"], ["owlqn needs a smooth loss", "subgradient"]),
-        (["--encoding", "klingon"], ["klingon", "utf-8"]),
+        (["--loss", "hinge", "--solver", "owlqn"], ["needs a smooth loss", "subgradient"]),
+        (["--encoding", "klingon"], ["no encoding called 'klingon'", "utf-8"]),
         (["-t", "no-such-thing"], ["no template file 'no-such-thing'", "presets are", "words"]),
         (["--initial", "nothing.model"], ["nothing.model cannot be read"]),
         (["--dev", "nothing.txt"], ["nothing.txt cannot be read"]),

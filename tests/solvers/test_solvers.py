@@ -20,6 +20,7 @@ from parsimon.solvers import (
     OWLQN,
     SOLVERS,
     Monitor,
+    ProximalQuasiNewton,
     Result,
     Status,
     Subgradient,
@@ -56,7 +57,9 @@ SMOOTH_LOSS_SOLVERS = {
     "lbfgs": LBFGS(tol=1e-8),
     "owlqn": OWLQN(tol=1e-8),
     "working-set": WorkingSet(tol=1e-8),
-    "working-set, small sets": WorkingSet(tol=1e-8, smallest=3, growth=1.5),
+    "working-set, small sets": WorkingSet(tol=1e-8, sizes=(3, 5)),
+    "working-set, owlqn": WorkingSet(tol=1e-8, inner=OWLQN(tol=0.0), sizes=(4,), steps=(20, 60, 200)),
+    "proximal-quasi-newton": ProximalQuasiNewton(tol=1e-8),
 }
 
 every_toy = pytest.mark.parametrize("toy", TOYS.values(), ids=TOYS)
@@ -196,7 +199,7 @@ def test_the_certificate_is_what_it_says(toy: Toy, make_penalty: Any, solver: An
 def test_the_duality_gap_bounds_what_is_left(toy: Toy, name: str) -> None:
     problem = set_up(toy, PENALTIES[name])
     optimum = by_scipy(problem)
-    result = solve(WorkingSet(tol=1e-7, smallest=3), problem)
+    result = solve(WorkingSet(tol=1e-7, sizes=(3, 5)), problem)
     gaps = [(event.objective, event.gap) for event in result.history if event.gap is not None]
     assert len(gaps) >= 2
     for objective, gap in gaps:
@@ -236,7 +239,7 @@ def test_events_tell_the_story(solver: Any) -> None:
 
 
 @pytest.mark.parametrize("tol", [1e-12, 1e-15, 0.0])
-@pytest.mark.parametrize("kind", [OWLQN, WorkingSet, LBFGS])
+@pytest.mark.parametrize("kind", [OWLQN, WorkingSet, ProximalQuasiNewton, LBFGS])
 def test_a_tolerance_beyond_the_precision_still_ends(kind: Any, tol: float) -> None:
     problem = set_up(TOYS["plain"], PENALTIES["l2" if kind is LBFGS else "l1"])
     result = solve(kind(tol=tol), problem, max_iterations=600)
@@ -244,7 +247,7 @@ def test_a_tolerance_beyond_the_precision_still_ends(kind: Any, tol: float) -> N
     assert result.objective == pytest.approx(by_scipy(problem), rel=1e-9)
 
 
-@pytest.mark.parametrize("solver", [OWLQN(tol=1e-9), WorkingSet(tol=1e-9, smallest=2)])
+@pytest.mark.parametrize("solver", [OWLQN(tol=1e-9), WorkingSet(tol=1e-9, sizes=(2, 4))])
 def test_l1_gives_exact_zeros(solver: Any) -> None:
     problem = set_up(TOYS["plain"], PENALTIES["l1"])
     result = solve(solver, problem)
@@ -265,7 +268,7 @@ def test_everything_is_zero_from_the_dual_norm_on(solver: Any) -> None:
 
 def test_working_sets_stay_small() -> None:
     problem = set_up(TOYS["plain"], PENALTIES["l1"])
-    result = solve(WorkingSet(smallest=3, growth=1.5, tol=1e-7), problem)
+    result = solve(WorkingSet(sizes=(3, 5), tol=1e-7), problem)
     sizes = [int(event.phase.split()[0]) for event in result.history if event.phase[0].isdigit()]
     assert max(sizes) < problem.n_features
     assert sizes[0] == 3
@@ -286,7 +289,7 @@ def test_a_warm_start_at_the_solution_has_nothing_to_do(solver: Any) -> None:
 def test_any_start_leads_to_the_same_optimum() -> None:
     problem = set_up(TOYS["real values"], PENALTIES["elastic net"])
     start = Weights(3 * np.random.default_rng(0).normal(size=problem.n_features), None, problem.n_features)
-    for solver in (OWLQN(tol=1e-8), WorkingSet(tol=1e-8)):
+    for solver in (OWLQN(tol=1e-8), WorkingSet(tol=1e-8), ProximalQuasiNewton(tol=1e-8)):
         assert solve(solver, problem, start).objective == pytest.approx(
             solve(solver, problem).objective, rel=1e-8
         )
@@ -295,7 +298,7 @@ def test_any_start_leads_to_the_same_optimum() -> None:
 def test_the_start_is_left_alone() -> None:
     problem = set_up(TOYS["plain"], PENALTIES["l2"])
     values = np.ones(problem.n_features)
-    for solver in (LBFGS(), OWLQN(), WorkingSet(), Subgradient()):
+    for solver in (LBFGS(), OWLQN(), WorkingSet(), ProximalQuasiNewton(), Subgradient()):
         solve(solver, problem, Weights(values, None, problem.n_features), max_iterations=5)
         np.testing.assert_array_equal(values, 1.0)
 
@@ -467,7 +470,10 @@ def test_auto_takes_what_fits() -> None:
     assert isinstance(choose_solver("auto", toy.problem("log", L2(1.0))), LBFGS)
     assert isinstance(choose_solver("auto", toy.problem("log", L1(1.0))), WorkingSet)
     assert isinstance(choose_solver("auto", toy.problem("hinge", L1(1.0))), Subgradient)
-    assert choose_solver("owlqn", toy.problem("log", L1(1.0)), 1e-3) == OWLQN(tol=1e-3)
+    named = choose_solver("owlqn", toy.problem("log", L1(1.0)), 1e-3)
+    assert isinstance(named, WorkingSet)
+    assert isinstance(named.inner, OWLQN)
+    assert named.tol == 1e-3
     mine = OWLQN(memory=3)
     assert choose_solver(mine, toy.problem("log", L1(1.0))) is mine
 

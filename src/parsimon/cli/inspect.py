@@ -14,6 +14,8 @@ from parsimon.cli.options import command, option
 if TYPE_CHECKING:
     from parsimon.sequence_model import SequenceModel
 
+SHOWN = 20  # of the heaviest features
+
 EXAMPLES = """
 \b
 Examples:
@@ -21,7 +23,7 @@ Examples:
   parsimon inspect chunk.model --label B-NP --top 10
   parsimon inspect chunk.model --template U05
   parsimon inspect chunk.model --transitions --history
-  parsimon inspect chunk.model --json --top 1000000 > everything.json
+  parsimon inspect chunk.model --json > everything.json
 """
 
 
@@ -30,9 +32,9 @@ Examples:
 @option(
     "--top",
     type=click.IntRange(min=0),
-    default=20,
     metavar="N",
     section="Features",
+    show_default="20; with --json all",
     help="How many of the heaviest features to show.",
 )
 @option("--label", metavar="L", section="Features", help="Only features of this label.")
@@ -52,7 +54,7 @@ Examples:
 @option("--json", "as_json", is_flag=True, section="Output", help="Print everything as one JSON object.")
 def inspect(
     model: str,
-    top: int,
+    top: int | None,
     label: str | None,
     template: str | None,
     transitions: bool,

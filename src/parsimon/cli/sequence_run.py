@@ -100,7 +100,16 @@ def read_templates(job: SequenceJob) -> TemplateSet:
             f"there is no template file {job.templates!r} and no preset of that name; "
             f"presets are {', '.join(preset_names())}."
         )
-    return TemplateSet.load(job.templates, encoding=job.encoding, boundary=job.boundary)
+    return TemplateSet.load(job.templates, encoding=template_encoding(job), boundary=job.boundary)
+
+
+def template_encoding(job: SequenceJob) -> str:
+    """UTF-8 if that is what the template file is in, or else the encoding of the data."""
+    try:
+        Path(job.templates).read_bytes().decode("utf-8")
+    except (UnicodeDecodeError, OSError):
+        return job.encoding
+    return "utf-8"
 
 
 def check_solver(job: SequenceJob) -> float | None:

@@ -27,6 +27,16 @@ from parsimon.sequence_training import SequenceTraining
 from parsimon.solvers import Event, Solver
 
 
+class LabelLists(list[list[str]]):
+    """Lists of labels, of any lengths, that scikit-learn can put together as one array of lists."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        out = np.empty(len(self), dtype=object)
+        for i, labels in enumerate(self):
+            out[i] = labels
+        return out
+
+
 class SequenceLabeler(BaseEstimator):
     """A sparse sequence labeller: a linear chain over features that learning keeps or drops.
 
@@ -165,7 +175,7 @@ class SequenceLabeler(BaseEstimator):
         """The best labels; `given` fixes some of them (``None`` leaves a token free)."""
         observations, fixed = self._observe(X, lengths, given)
         ids = self.model_.decode(observations, threads=self._threads, allowed=self._allowed(), given=fixed)
-        return list(self.model_.as_labels(ids, observations.lengths))  # type: ignore[arg-type]
+        return LabelLists(self.model_.as_labels(ids, observations.lengths))  # type: ignore[arg-type]
 
     def predict_marginals(self, X: Any, *, lengths: IntArray | None = None, given: Any = None) -> list[Array]:
         """P(label | sequence): for every sequence an array of tokens × labels, in the order of `classes_`."""
@@ -173,7 +183,8 @@ class SequenceLabeler(BaseEstimator):
         marginals, _ = self.model_.marginals(
             observations, threads=self._threads, allowed=self._allowed(), given=fixed
         )
-        return np.split(marginals, np.cumsum(observations.lengths)[:-1])
+        ends = np.cumsum(observations.lengths)
+        return [marginals[end - n : end] for end, n in zip(ends, observations.lengths, strict=True)]
 
     def predict_kbest(
         self, X: Any, k: int = 5, *, lengths: IntArray | None = None, given: Any = None

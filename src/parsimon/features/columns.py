@@ -12,7 +12,7 @@ import io
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, overload
+from typing import IO, Any, cast, overload
 
 import numpy as np
 
@@ -76,10 +76,11 @@ class Columns(Sequence["Columns"]):
         rows: list[list[str]] = []
         lengths: list[int] = []
         for i, sequence in enumerate(sequences):
-            if isinstance(sequence, str):
-                raise ParsimonError(f"sequence {i} is one string; it should be a list of tokens.")
+            if isinstance(sequence, str) or not hasattr(sequence, "__len__"):
+                what = "one string" if isinstance(sequence, str) else repr(sequence)
+                raise ParsimonError(f"sequence {i} is {what}; it should be a list of tokens.")
             for t, token in enumerate(sequence):
-                row = [token] if isinstance(token, str) else list(token)
+                row = list(token) if isinstance(token, list | tuple) else [token]
                 if not all(isinstance(value, str) for value in row):
                     raise ParsimonError(
                         f"sequence {i}, token {t}: columns must be strings, but {token!r} is not."
@@ -107,6 +108,8 @@ class Columns(Sequence["Columns"]):
         lengths = np.diff(np.concatenate([[0], changes, [len(keys)]])).astype(np.int32)
         strings = StringTable()
         columns = [strings.add_all([str(v) for v in frame[c]]) for c in frame.columns if c != sequence]
+        if not columns:
+            raise ParsimonError(f"the data frame has no column besides {sequence!r}; templates need at least one.")
         return cls(np.ascontiguousarray(np.stack(columns), np.int32), lengths, strings)
 
     @classmethod
@@ -231,10 +234,13 @@ class ColumnFile:
         wanted: int = 0,
     ) -> None:
         try:
-            self.encoding = codecs.lookup(encoding).name
+            codec = codecs.lookup(encoding)
         except LookupError:
-            raise ParsimonError(f"there is no encoding called {encoding!r}; try utf-8 or latin-1.") from None
-        if separator is not None and (len(separator) != 1 or separator in "\n\r"):
+            codec = None
+        if codec is None or not getattr(codec, "_is_text_encoding", True):
+            raise ParsimonError(f"there is no encoding called {encoding!r}; try utf-8 or latin-1.")
+        self.encoding = codec.name
+        if separator is not None and (len(separator) != 1 or separator in "\n\r" or not separator.isascii()):
             raise ParsimonError(f"the separator must be one character such as a tab, not {separator!r}.")
         self.source = source
         self.name = name_of(source)
@@ -327,7 +333,7 @@ def open_binary(source: Source) -> IO[bytes]:
         if str(source) == "-":
             return open(sys.stdin.fileno(), "rb", closefd=False)
         return open(source, "rb")
-    if isinstance(source, io.TextIOBase):
+    if isinstance(cast(object, source), io.TextIOBase):
         raise ParsimonError(f"{name_of(source)} must be opened in binary mode ('rb').")
     return source
 

@@ -157,7 +157,9 @@ class MatrixFeatures(_LabelBigram):
         if X.matrix.shape[1] != self.n_columns:
             raise ParsimonError(f"the matrix has {X.matrix.shape[1]} columns, but the model was trained on {self.n_columns}.")
         matrix = X.matrix
-        matrix.sum_duplicates()
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
         value = matrix.data.astype(np.float64)
         if not np.isfinite(value).all():
             raise ParsimonError("the matrix has values that are not finite (NaN or infinity).")
@@ -181,4 +183,9 @@ class MatrixFeatures(_LabelBigram):
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: dict[str, Any]) -> MatrixFeatures:
         """The space that `state` described."""
-        return cls(bool(settings["transitions"]), arrays["columns"].astype(np.int64), int(settings["n_columns"]))
+        columns, n_columns = arrays["columns"].astype(np.int64), int(settings["n_columns"])
+        if columns.ndim != 1 or (len(columns) and not (0 <= columns.min() and columns.max() < n_columns)):
+            raise ParsimonError("a column is out of range")
+        if (np.diff(columns) <= 0).any():
+            raise ParsimonError("columns must ascend")
+        return cls(bool(settings["transitions"]), columns, n_columns)

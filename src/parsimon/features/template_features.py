@@ -225,6 +225,9 @@ class Session:
                 f"column{'s' * (X.n_columns != 1)} besides the label (columns are counted from 0)."
             )
         inputs = np.empty((len(templates.inputs), X.n_tokens), np.int32)
+        if not X.n_tokens:
+            nothing = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32))
+            return Observations(nothing, nothing, X.lengths)
         for i, (column, transform) in enumerate(templates.inputs):
             if self._identity and not transform.spec:
                 inputs[i] = X.ids[column]

@@ -24,6 +24,10 @@ class Penalty(Protocol):
         """Ω(w)."""
         ...
 
+    def smooth_gradient(self, w: Array) -> Array:
+        """The gradient of the differentiable part of Ω."""
+        ...
+
     def prox(self, v: Array, step: float | Array) -> Array:
         """argmin_u ½‖u − v‖² + step·Ω(u)."""
         ...

@@ -67,9 +67,10 @@ def choose_solver(solver: str | Solver, problem: Problem, tol: float | None = No
         return solver
     settings = {} if tol is None else {"tol": tol}
     if solver == "auto":
-        solver = next(name for name, kind in able.items() if kind.requires.missing(problem) is None)
+        fitting = [name for name, kind in able.items() if kind.requires.missing(problem) is None]
+        solver = fitting[0] if fitting else "subgradient"
     elif solver not in SOLVERS:
         raise ParsimonError(f"there is no solver called {solver!r}; choose from auto, {', '.join(SOLVERS)}.")
     chosen = SOLVERS[solver](**settings)
-    check_compatible(chosen, problem, able)
+    check_compatible(chosen, problem, able, solver)
     return chosen

@@ -131,6 +131,13 @@ class Requires:
         return None
 
 
+def scale_at_zero(problem: Problem) -> float:
+    """The largest violation of the optimality conditions at w = 0, by which tolerances are measured."""
+    zero = np.zeros(problem.n_features)
+    _, gradient = problem.loss_and_gradient(zero)
+    return float(np.max(problem.penalty.violation(zero, gradient), initial=0.0))
+
+
 class Solver(Protocol):
     """An algorithm. It never sees text or labels, keeps no state between calls and has no loop limits of its own."""
 
@@ -142,7 +149,9 @@ class Solver(Protocol):
         ...
 
 
-def check_compatible(solver: Solver, problem: Problem, alternatives: dict[str, Solver]) -> None:
+def check_compatible(
+    solver: Solver, problem: Problem, alternatives: dict[str, Solver], name: str | None = None
+) -> None:
     """Refuses, in one sentence, a combination that cannot work."""
     missing = solver.requires.missing(problem)
     oracle = problem.loss.oracle
@@ -156,4 +165,5 @@ def check_compatible(solver: Solver, problem: Problem, alternatives: dict[str, S
             )
     if missing is not None:
         able = [name for name, other in alternatives.items() if other.requires.missing(problem) is None]
-        raise ParsimonError(f"the solver {solver.name} needs {missing}; use {' or '.join(able)}.")
+        advice = f"use {' or '.join(able)}" if able else "no solver of this library will do for it"
+        raise ParsimonError(f"the solver {name or solver.name} needs {missing}; {advice}.")

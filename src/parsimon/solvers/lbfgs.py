@@ -12,7 +12,7 @@ import numpy as np
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, Status, Weights, scale_at_zero
 
 
 class InverseHessian:
@@ -78,7 +78,7 @@ def backtrack(
 class LBFGS:
     """Limited-memory BFGS with a backtracking line search.
 
-    Converges when no partial derivative is larger than `tol` times the largest one at the start.
+    Converges when no partial derivative is larger than `tol` times the largest one at w = 0.
     """
 
     memory: int = 10
@@ -100,7 +100,10 @@ class LBFGS:
         evaluations = 1
         hessian = InverseHessian(self.memory)
         largest = scale = float(np.max(np.abs(gradient), initial=0.0))
-        status = Status.CONVERGED if largest == 0 else None
+        if self.tol > 0 and w.any():
+            scale = scale_at_zero(problem)
+            evaluations += 1
+        status = Status.CONVERGED if largest <= self.tol * scale else None
         while True:
             weights = Weights(w, None, problem.n_features)
             yield Iterate(weights, objective, evaluations, kkt=largest, phase=self.name, status=status)
@@ -124,9 +127,11 @@ class LBFGS:
             if found is None:
                 status = Status.STALLED
                 continue
-            objective, point, new_gradient, tried = found
+            value, point, new_gradient, tried = found
             evaluations += tried
+            falls = value < objective
+            objective = value
             hessian.update(point - w, new_gradient - gradient)
             w, gradient = point, new_gradient
             largest = float(np.max(np.abs(gradient)))
-            status = Status.CONVERGED if largest <= self.tol * scale else None
+            status = Status.CONVERGED if largest <= self.tol * scale else None if falls else Status.STALLED

@@ -11,7 +11,7 @@ import numpy as np
 from parsimon._core import dot
 from parsimon.arrays import Array
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, Status, Weights, scale_at_zero
 from parsimon.solvers.lbfgs import InverseHessian, backtrack
 
 
@@ -49,7 +49,7 @@ class OWLQN:
         memory: InverseHessian | None = None,
         known: tuple[float, Array] | None = None,
     ) -> Iterator[Iterate]:
-        """Yields after every step; converges when no violation is larger than `tol` times the first.
+        """Yields after every step; converges when no violation is larger than `tol` times the largest at w = 0.
 
         `known`: loss and gradient at the start, if somebody has them already.
         """
@@ -70,7 +70,10 @@ class OWLQN:
         hessian = self.new_memory() if memory is None else memory
         slope = pseudo_gradient(w, gradient, l1)
         largest = scale = float(np.max(np.abs(slope), initial=0.0))
-        status = Status.CONVERGED if largest == 0 else None
+        if self.tol > 0 and w.any():
+            scale = scale_at_zero(problem)
+            evaluations += 1
+        status = Status.CONVERGED if largest <= self.tol * scale else None
         while True:
             weights = Weights(w, None, problem.n_features)
             yield Iterate(weights, objective, evaluations, kkt=largest, phase=self.name, status=status)
@@ -99,10 +102,12 @@ class OWLQN:
                 else:
                     status = Status.STALLED
                 continue
-            objective, point, new_gradient, tried = found
+            value, point, new_gradient, tried = found
             evaluations += tried
+            falls = value < objective
+            objective = value
             hessian.update(point - w, new_gradient - gradient)
             w, gradient = point, new_gradient
             slope = pseudo_gradient(w, gradient, l1)
             largest = float(np.max(np.abs(slope)))
-            status = Status.CONVERGED if largest <= self.tol * scale else None
+            status = Status.CONVERGED if largest <= self.tol * scale else None if falls else Status.STALLED

@@ -25,7 +25,7 @@ import numpy as np
 from parsimon._core import descend, dot
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, Status, Weights, scale_at_zero
 from parsimon.solvers.owlqn import pseudo_gradient
 
 
@@ -186,7 +186,11 @@ class ProximalQuasiNewton:
         step = 0
         while True:
             largest = float(np.max(np.abs(pseudo_gradient(w, gradient, l1)), initial=0.0))
-            scale = largest if scale is None else scale
+            if scale is None:
+                scale = largest
+                if self.tol > 0 and w.any():
+                    scale = scale_at_zero(problem)
+                    evaluations += 1
             status = Status.CONVERGED if largest <= self.tol * scale else None
             weights = Weights(w, None, problem.n_features)
             yield Iterate(weights, objective, evaluations, kkt=largest, phase=self.name, status=status)
@@ -203,12 +207,15 @@ class ProximalQuasiNewton:
                 d[chosen] = minimise(model, w[chosen], np.ascontiguousarray(l1[chosen]))
                 point = w + d
                 promised = dot(gradient, d) + dot(l1, np.abs(point) - np.abs(w))
+                if not promised < 0:
+                    yield Iterate(weights, objective, evaluations, kkt=largest, phase=self.name, status=Status.STALLED)
+                    return
                 loss, new_gradient = problem.loss_and_gradient(point)
                 evaluations += 1
                 new_gradient += penalty.smooth_gradient(point)
                 new_objective = loss + penalty.value(point)
                 pairs.add(d, new_gradient - gradient)
-                if new_objective <= objective + 1e-4 * promised:
+                if new_objective < objective and new_objective <= objective + 1e-4 * promised:
                     break
                 rejected += 1
                 if rejected >= 3 or len(pairs.s) < 10:

@@ -1,8 +1,10 @@
 """Proximal subgradient with per-coordinate steps (AdaGrad; Duchi, Hazan & Singer 2011), for any loss.
 
 The hinge and perceptron losses have corners, so quasi-Newton methods do not apply. Here every weight has a step
-that falls with the gradients it has seen, the penalty is applied by its proximal operator, and the best of the
-running average and the last iterate is kept.
+that falls with the gradients it has seen, the penalty is applied by its proximal operator, and the best iterate is kept.
+
+The perceptron's loss is smallest, and useless, at w = 0; only the direction of w means anything. For such a loss the average
+of the iterates is what is learnt (Freund & Schapire 1999).
 """
 
 from __future__ import annotations
@@ -38,21 +40,28 @@ class Subgradient:
         best, best_objective = w, np.inf
         reference, since = np.inf, 0
         evaluations = 0
+        total = np.zeros_like(w)
         while True:
             loss, gradient = problem.loss_and_gradient(w)
             objective = loss + problem.penalty.value(w)
             evaluations += 1
-            if objective < best_objective:
+            violation = problem.penalty.violation(w, gradient)
+            if problem.loss.trivial_at_zero:
+                total += w
+                best = total / evaluations
+                if evaluations > 1:
+                    best_objective = min(best_objective, objective)
+            elif objective < best_objective:
                 best, best_objective = w, objective
-            if best_objective < reference * (1 - self.tol) or not np.isfinite(reference):
+            if not np.isfinite(reference) or best_objective < reference - self.tol * abs(reference):
                 reference, since = best_objective, 0
             else:
                 since += 1
             status = Status.STALLED if since >= self.window else None
-            if not gradient.any() and objective <= best_objective:
+            if not violation.any() and objective <= best_objective:
                 status = Status.CONVERGED
             weights = Weights(best, None, problem.n_features)
-            yield Iterate(weights, best_objective, evaluations, phase=self.name, status=status)
+            yield Iterate(weights, min(best_objective, objective), evaluations, phase=self.name, status=status)
             if status is not None:
                 return
             seen += gradient * gradient

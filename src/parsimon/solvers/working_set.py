@@ -154,19 +154,19 @@ def look_at_all(problem: Problem, weights: Weights, slack: float) -> View:
     largest = float(np.max(mine.violation(weights.values, gradient[active]), initial=0.0))
     steepest = float(np.max(np.abs(gradient[active]), initial=0.0))
     kept, their_gradient = [], gradient[active]
-    gradient[active] = 0.0  # the others, of which all weights are zero
+    gradient[active] = 0.0  # from here on the others, whose weights are all zero
     for first in range(0, problem.n_features, BLOCK):
-        part = np.arange(first, min(first + BLOCK, problem.n_features))
-        here = penalty.restrict(part)
-        zeros = np.zeros(len(part))
-        steep = replace(here, l1=slack * here.l1).violation(zeros, gradient[part])
-        largest = max(largest, float(np.max(here.violation(zeros, gradient[part]), initial=0.0)))
-        steepest = max(steepest, float(np.max(np.abs(gradient[part]), initial=0.0)))
-        found = np.flatnonzero(steep)
-        kept.append((part[found], steep[found]))
+        part = slice(first, min(first + BLOCK, problem.n_features))
+        magnitude = np.abs(gradient[part])
+        threshold = penalty.l1_strength if penalty.weight is None else penalty.l1_strength[part]
+        largest = max(largest, float(np.max(magnitude - threshold, initial=0.0)))
+        steepest = max(steepest, float(np.max(magnitude, initial=0.0)))
+        found = np.flatnonzero(magnitude > slack * threshold)
+        kept.append((found + first, magnitude[found]))
     gradient[active] = their_gradient
     gap = None
-    if penalty.l1 > 0 and penalty.weight is None and problem.loss.name == "log":
+    complete = not any(np.any(batch.gold < 0) for batch in problem.batches)  # else the problem is not convex
+    if penalty.l1 > 0 and penalty.weight is None and problem.loss.name == "log" and complete:
         theta = min(1.0, penalty.l1 / steepest) if steepest else 1.0
         gap = objective - theta * (loss - dot(weights.values, their_gradient))
     candidates = np.concatenate([c for c, _ in kept]) if kept else np.zeros(0, np.int64)

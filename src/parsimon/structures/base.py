@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from parsimon.arrays import Array, IntArray
 
@@ -26,8 +26,8 @@ class Structure(Protocol):
     are returned count every instance by its weight.
     """
 
-    oracles: frozenset[Oracle]
-    exact: bool
+    oracles: ClassVar[frozenset[Oracle]]
+    exact: ClassVar[bool]
 
     @property
     def n_instances(self) -> int:

@@ -68,6 +68,7 @@ class Chain:
         self.n_kinds = n_kinds
         self.weights = weights
         self.threads = threads
+        self.first = 0  # the number of the first sequence, for messages
         self._workspace = workspace or Workspace()
         self._core = _core.Chain(self.offsets, self.pair_kind, weights, n_labels, n_kinds)
 
@@ -160,5 +161,5 @@ class Chain:
     def _infeasible(self, values: Array) -> ParsimonError:
         which = int(np.flatnonzero(~(values > -np.inf))[0])
         if np.isnan(values[which]):
-            return ParsimonError(f"the scores of sequence {which} are not numbers (NaN).")
-        return ParsimonError(f"sequence {which} has no possible labelling under the given constraints.")
+            return ParsimonError(f"the scores of sequence {which + self.first} are not numbers (NaN).")
+        return ParsimonError(f"sequence {which + self.first} has no possible labelling under the given constraints.")
