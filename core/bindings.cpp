@@ -268,6 +268,7 @@ nb::bytes label_lines(const nb::bytes& block, const In<int64_t>& start, const In
 }  // namespace
 
 NB_MODULE(_core, m) {
+    nb::set_leak_warnings(false);  // what Python keeps until the very end is no leak of ours
     m.doc() = "Parsimon's compiled core: interning, template expansion, sparse maps, dynamic programs.";
     m.def("instruction_set", [] { return kernels().name; }, "The build of the hot loops in use on this processor.");
 

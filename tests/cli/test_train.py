@@ -200,7 +200,7 @@ def test_a_bar_in_a_terminal(code, folder):
 
 def slow(code: Path, model: Path, *more: object) -> list[str]:
     """Training that takes some seconds to converge, and keeps what it has all the time."""
-    settings = ["--l2", "0.1", "--tol", "1e-6", "--checkpoint-every", "0.01"]
+    settings = ["--l2", "0.1", "--tol", "1e-6", "--checkpoint-every", "0.1"]
     command = [sys.executable, "-m", "parsimon.cli", "train", "sequence", code, "-m", model, *settings, *more]
     return [str(part) for part in command]
 

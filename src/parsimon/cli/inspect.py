@@ -67,9 +67,11 @@ def inspect(
     from parsimon.report import tables
 
     fitted = load_model(model)
-    heaviest = (
-        look.features(fitted, top=top, label=label, template=_template(fitted, template)) if top else []
-    )
+    if top is None and not as_json:
+        top = SHOWN
+    heaviest = []
+    if top != 0:
+        heaviest = look.features(fitted, top=top, label=label, template=_template(fitted, template))
     if as_json:
         click.echo(json.dumps(_record(fitted, heaviest), ensure_ascii=False))
         return

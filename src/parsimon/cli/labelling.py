@@ -69,6 +69,9 @@ def parts(model: SequenceModel, file: ColumnFile, threads: int, *, labelled: boo
         raise ParsimonError(
             "this model was trained on ready-made features, not on columns; use it from Python."
         )
+    if not labelled and not any(transform.spec for _, transform in model.space.templates.inputs):
+        # Templates look at the columns as they are: only strings that the model knows matter.
+        file.strings, file.frozen, file.wanted = model.space.strings, True, model.needs_columns
     session = model.space.session(file.strings)  # works out once what each string means to the templates
     lines = 0
     for columns, text, (start, end) in file:
