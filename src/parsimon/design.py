@@ -58,11 +58,18 @@ class FeatureIndex:
     @classmethod
     def all_labels(cls, n_labels: int, node_attributes: int, pair_attributes: int) -> FeatureIndex:
         """Every attribute with every label, and with every pair of labels: Wapiti's and CRF++'s way."""
-        return cls(n_labels, FeatureRows(node_attributes, n_labels), FeatureRows(pair_attributes, n_labels**2))
+        return cls(
+            n_labels, FeatureRows(node_attributes, n_labels), FeatureRows(pair_attributes, n_labels**2)
+        )
 
     @classmethod
     def seen_pairs(
-        cls, observations: Observations, labels: IntArray, n_labels: int, node_attributes: int, pair_attributes: int
+        cls,
+        observations: Observations,
+        labels: IntArray,
+        n_labels: int,
+        node_attributes: int,
+        pair_attributes: int,
     ) -> FeatureIndex:
         """Only (attribute, label) and (attribute, label, label) that occur in the data: CRFsuite's way."""
         previous = np.concatenate([[-1], labels[:-1]])

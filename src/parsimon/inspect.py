@@ -43,14 +43,20 @@ def features(
     if template is not None:
         names = model.space.template_names()
         if template not in names and not any(n.split(":")[0] == template for n in names):
-            raise ParsimonError(f"the model has no template {template!r}; its templates are {', '.join(names)}.")
+            raise ParsimonError(
+                f"the model has no template {template!r}; its templates are {', '.join(names)}."
+            )
     order = np.argsort(-np.abs(model.weights), kind="stable")
     found: list[Feature] = []
     for block in _blocks(order):
         for feature in _described(model, block):
             if label is not None and feature.label != label:
                 continue
-            if template is not None and feature.template != template and feature.template.split(":")[0] != template:
+            if (
+                template is not None
+                and feature.template != template
+                and feature.template.split(":")[0] != template
+            ):
                 continue
             found.append(feature)
             if top is not None and len(found) >= top:
@@ -79,7 +85,9 @@ def _described(model: SequenceModel, which: Any) -> list[Feature]:
     owners = model.space.pair_templates(attribute)
     Y = model.n_labels
     for k, name, owner, c in zip(pair.tolist(), names, owners.tolist(), column.tolist(), strict=True):
-        out[k] = Feature(float(model.weights[k]), templates[owner], name, model.labels[c % Y], model.labels[c // Y])
+        out[k] = Feature(
+            float(model.weights[k]), templates[owner], name, model.labels[c % Y], model.labels[c // Y]
+        )
     return [out[k] for k in which.tolist()]
 
 
@@ -100,7 +108,10 @@ def template_shares(model: SequenceModel) -> list[Share]:
         owners = everyone[attribute] if len(attribute) else np.zeros(0, np.int64)
         counts += np.bincount(owners, minlength=len(names))
         totals += np.bincount(owners, np.abs(weights), minlength=len(names))
-    return [Share(n, int(c), int(a), float(t)) for n, c, a, t in zip(names, counts, attributes, totals, strict=True)]
+    return [
+        Share(n, int(c), int(a), float(t))
+        for n, c, a, t in zip(names, counts, attributes, totals, strict=True)
+    ]
 
 
 def label_shares(model: SequenceModel) -> list[Share]:

@@ -40,7 +40,9 @@ def write_atomically_or_explain(path: Path, content: bytes) -> None:
     try:
         write_atomically(path, content)
     except OSError as error:
-        raise ParsimonError(f"{path} cannot be written: {error.strerror or error}; nothing was changed.") from error
+        raise ParsimonError(
+            f"{path} cannot be written: {error.strerror or error}; nothing was changed."
+        ) from error
 
 
 def dump_model(model: SequenceModel, *, dtype: str = "float64") -> bytes:
@@ -102,8 +104,18 @@ def parse_model(content: bytes, name: str = "the model") -> SequenceModel:
         )
     try:
         return _assemble(header, load(content))
-    except (SafetensorError, KeyError, ValueError, TypeError, IndexError, OverflowError, AttributeError) as error:
-        raise ParsimonError(f"{name} is damaged ({str(error).splitlines()[0] if str(error) else 'unreadable'}).") from None
+    except (
+        SafetensorError,
+        KeyError,
+        ValueError,
+        TypeError,
+        IndexError,
+        OverflowError,
+        AttributeError,
+    ) as error:
+        raise ParsimonError(
+            f"{name} is damaged ({str(error).splitlines()[0] if str(error) else 'unreadable'})."
+        ) from None
 
 
 def _assemble(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:

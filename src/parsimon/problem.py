@@ -71,4 +71,6 @@ class Problem:
     def restrict(self, features: IntArray) -> Problem:
         """The problem in which only these features (ascending) may be other than zero."""
         batches = tuple(replace(batch, design=batch.design.restrict(features)) for batch in self.batches)
-        return replace(self, batches=batches, penalty=self.penalty.restrict(features), n_features=len(features))
+        return replace(
+            self, batches=batches, penalty=self.penalty.restrict(features), n_features=len(features)
+        )

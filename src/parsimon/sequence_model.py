@@ -38,7 +38,12 @@ class SequenceModel:
 
     @classmethod
     def from_weights(
-        cls, labels: tuple[str, ...], space: FeatureSpace, index: FeatureIndex, weights: Weights, info: dict[str, Any]
+        cls,
+        labels: tuple[str, ...],
+        space: FeatureSpace,
+        index: FeatureIndex,
+        weights: Weights,
+        info: dict[str, Any],
     ) -> SequenceModel:
         """Keeps what is not zero."""
         kept = weights.nonzero()

@@ -79,7 +79,9 @@ class SequenceTraining:
             index = FeatureIndex.seen_pairs(observations, y.ids, len(y.names), space.n_node, space.n_pair)
         else:
             raise ParsimonError(f"candidates must be 'all' or 'seen', not {self.candidates!r}.")
-        if weights is not None and (len(weights) != len(y) or not np.all(np.isfinite(weights)) or np.any(weights < 0)):
+        if weights is not None and (
+            len(weights) != len(y) or not np.all(np.isfinite(weights)) or np.any(weights < 0)
+        ):
             raise ParsimonError("sequence weights must be finite and not negative, one for every sequence.")
         penalty = self.penalty if self.penalize_bias else self._without_bias(space, index)
         batches = tuple(make_batches(observations, y.ids, index, self.threads, weights))
@@ -104,7 +106,9 @@ class SequenceTraining:
             started=began if began is not None else time.perf_counter(),
         )
         if dev is not None:
-            monitor.validation = Validation(task.development_score(*dev, self.dev_metric, self.threads), patience=self.patience)
+            monitor.validation = Validation(
+                task.development_score(*dev, self.dev_metric, self.threads), patience=self.patience
+            )
         if self.checkpoint is not None:
             path, mark = self.checkpoint, task.fingerprint()
             monitor.checkpoint = lambda w, history: save_checkpoint(path, mark, w, history)
@@ -118,15 +122,23 @@ class SequenceTraining:
     def _debiased(self, task: Task, result: Result, monitor: Monitor) -> Result:
         """L-BFGS on the surviving features only, with a small L2 penalty in place of what shrank them."""
         kept = result.weights.nonzero()
-        assert kept.features is not None and self.debias is not None
+        assert kept.features is not None
+        assert self.debias is not None
         problem = replace(task.problem.restrict(kept.features), penalty=L2(self.debias))
         refit = drive(
             LBFGS(tol=1e-4),
             problem,
             Weights(kept.values, None, len(kept.values)),
-            Monitor(max_iterations=100, callbacks=monitor.callbacks, started=monitor.started, history=monitor.history),
+            Monitor(
+                max_iterations=100,
+                callbacks=monitor.callbacks,
+                started=monitor.started,
+                history=monitor.history,
+            ),
         )
-        return replace(refit, weights=Weights(refit.weights.values, kept.features, kept.n_features), status=result.status)
+        return replace(
+            refit, weights=Weights(refit.weights.values, kept.features, kept.n_features), status=result.status
+        )
 
     def path(
         self, space: FeatureSpace, X: Any, y: Labels, strengths: Sequence[float]
@@ -138,7 +150,9 @@ class SequenceTraining:
         weights = Weights.zeros(task.problem.n_features)
         for strength in sorted(strengths, reverse=True):
             assert isinstance(task.problem.penalty, ElasticNet)
-            task = replace(task, problem=replace(task.problem, penalty=replace(task.problem.penalty, l1=strength)))
+            task = replace(
+                task, problem=replace(task.problem, penalty=replace(task.problem.penalty, l1=strength))
+            )
             result = self.solve(task, weights)
             weights = result.weights
             yield strength, task.model(result, self.describe(task, result))
@@ -149,7 +163,11 @@ class SequenceTraining:
         w = np.zeros(task.problem.n_features)
         if not self.penalize_bias:
             free = np.sort(bias_features(space, task.index))
-            result = drive(LBFGS(), replace(task.problem.restrict(free), penalty=L2(0.0)), Weights(np.zeros(len(free)), None, len(free)))
+            result = drive(
+                LBFGS(),
+                replace(task.problem.restrict(free), penalty=L2(0.0)),
+                Weights(np.zeros(len(free)), None, len(free)),
+            )
             w[free] = result.weights.values
         _, gradient = task.problem.loss_and_gradient(w)
         weight = getattr(task.problem.penalty, "weight", None)
@@ -234,7 +252,9 @@ class Task:
             here = self.index.pair if part else self.index.node
             number = {name: a for a, name in enumerate(known(np.arange(here.n_attributes)))}
             attribute, column = rows.describe(np.arange(rows.n_features, dtype=np.int64))
-            translate = np.array([number.get(name, -1) for name in names(np.arange(rows.n_attributes))], np.int64)
+            translate = np.array(
+                [number.get(name, -1) for name in names(np.arange(rows.n_attributes))], np.int64
+            )
             if part:
                 x, y = place[column // model.n_labels], place[column % model.n_labels]
                 column = np.where((x >= 0) & (y >= 0), x * Y + y, -1)
@@ -249,12 +269,14 @@ class Task:
 
     def fingerprint(self) -> str:
         """Tells problems apart, so that a checkpoint is only taken up by the problem it belongs to."""
-        mark = zlib.crc32(json.dumps([self.labels, self.problem.n_features, self.problem.loss.name]).encode(), self.mark)
+        mark = zlib.crc32(
+            json.dumps([self.labels, self.problem.n_features, self.problem.loss.name]).encode(), self.mark
+        )
         mark = zlib.crc32(repr(self.problem.penalty).encode(), mark)
         settings, arrays = self.space.state()
         mark = zlib.crc32(json.dumps(settings).encode(), mark)
         for values in arrays.values():
-            mark = zlib.crc32(np.ascontiguousarray(values), mark)
+            mark = zlib.crc32(np.ascontiguousarray(values).data, mark)
         for batch in self.problem.batches:
             mark = zlib.crc32(np.ascontiguousarray(batch.gold).tobytes(), mark)
         return f"{mark:08x}-{self.n_tokens}-{self.problem.n_features}"
@@ -265,18 +287,26 @@ def _mark(observations: Observations, weights: Array | None) -> int:
     for rows in (observations.node, observations.pair):
         for values in (rows.start, rows.index, rows.value):
             if values is not None:
-                mark = zlib.crc32(np.ascontiguousarray(values), mark)
-    return mark if weights is None else zlib.crc32(np.ascontiguousarray(weights), mark)
+                mark = zlib.crc32(np.ascontiguousarray(values).data, mark)
+    return mark if weights is None else zlib.crc32(np.ascontiguousarray(weights).data, mark)
 
 
 def make_batches(
-    observations: Observations, gold: IntArray, index: FeatureIndex, threads: int, weights: Array | None = None
+    observations: Observations,
+    gold: IntArray,
+    index: FeatureIndex,
+    threads: int,
+    weights: Array | None = None,
 ) -> Iterator[Batch]:
     """Batches small enough that part scores stay in the cache."""
     workspace = Workspace()
     for chosen, tokens, part in observations.batches(max(BATCH // index.n_labels, 1)):
         design, chain = build_chain(
-            part, index, weights=None if weights is None else weights[chosen], threads=threads, workspace=workspace
+            part,
+            index,
+            weights=None if weights is None else weights[chosen],
+            threads=threads,
+            workspace=workspace,
         )
         yield Batch(design, chain, gold[tokens])
 
@@ -284,7 +314,9 @@ def make_batches(
 def check_labels(observations: Observations, y: Labels) -> None:
     """Every token needs a label (or None)."""
     if len(observations.lengths) != len(y.lengths):
-        raise ParsimonError(f"there are {len(observations.lengths)} sequences but labels for {len(y.lengths)}.")
+        raise ParsimonError(
+            f"there are {len(observations.lengths)} sequences but labels for {len(y.lengths)}."
+        )
     differ = np.flatnonzero(observations.lengths != y.lengths)
     if len(differ):
         i = int(differ[0])
@@ -303,16 +335,20 @@ def bias_features(space: FeatureSpace, index: FeatureIndex) -> IntArray:
         found = rows.find(attribute, np.tile(np.arange(width, dtype=np.int32), len(attributes)))
         return found[found >= 0]
 
-    return np.concatenate([all_of(index.node, node, Y), all_of(index.pair, pair, Y * Y) + index.node.n_features])
+    return np.concatenate(
+        [all_of(index.node, node, Y), all_of(index.pair, pair, Y * Y) + index.node.n_features]
+    )
 
 
 def thinned(history: list[Event], most: int = 200) -> list[dict[str, Any]]:
     """A history short enough for a model file, and without times."""
     every = max(1, len(history) // most)
     return [
-        {k: round(v, 6) if isinstance(v, float) else v for k, v in vars(event).items() if k != "seconds" and v not in (None, "")}
+        {
+            k: round(v, 6) if isinstance(v, float) else v
+            for k, v in vars(event).items()
+            if k != "seconds" and v not in (None, "")
+        }
         for i, event in enumerate(history)
         if i % every == 0 or i == len(history) - 1
     ]
-
-

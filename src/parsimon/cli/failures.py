@@ -42,7 +42,8 @@ class PipeClosed(Failure):
 
 def say(sentence: str) -> None:
     """A sentence for people, on standard error."""
-    click.echo(f"parsimon: {sentence.rstrip('.')}.", err=True)
+    end = "" if sentence.endswith((".", "?")) else "."
+    click.echo(f"parsimon: {sentence}{end}", err=True)
 
 
 class Program(click.Group):

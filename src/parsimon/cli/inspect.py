@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from parsimon.cli.options import command, option
+from parsimon.errors import ParsimonError
 
 if TYPE_CHECKING:
     from parsimon.sequence_model import SequenceModel
@@ -89,14 +91,23 @@ def inspect(
 
 
 def _template(model: SequenceModel, name: str | None) -> str | None:
-    """A template as it is written, by its short name."""
+    """A template as the model has it, by its name (U05; word[0] or U:word[0]) or as it is written."""
     from parsimon.features.template_features import TemplateFeatures
 
-    if isinstance(model.space, TemplateFeatures):
-        for short, template in zip(model.space.templates.names, model.space.templates, strict=True):
-            if name in (short, template.name):
-                return template.source
-    return name
+    if name is None or not isinstance(model.space, TemplateFeatures):
+        return name
+    templates = list(zip(model.space.templates.names, model.space.templates, strict=True))
+    known = set(model.space.template_names())  # of templates that share their attributes, one stands for all
+    for short, template in templates:
+        if name in (short, short.removeprefix("U:"), template.source):
+            return next(
+                t.source for _, t in templates if t.skeleton == template.skeleton and t.source in known
+            )
+    close = get_close_matches(
+        name, [n for short, _ in templates for n in (short, short.removeprefix("U:"))], n=1
+    )
+    hint = f"did you mean {close[0]!r}?" if close else "'parsimon inspect MODEL' lists its templates."
+    raise ParsimonError(f"the model has no template {name!r}; {hint}")
 
 
 def _record(model: SequenceModel, heaviest: list[Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def output(path: str) -> Iterator[Write]:
             raise ParsimonError("standard output is closed; write to a file with -o.")
         yield _explaining(stdout.buffer, "standard output")
     elif Path(path).exists() and not Path(path).is_file():  # a device or a named pipe cannot be renamed over
-        with _opened(Path(path), "wb", path) as stream:
+        with _closing(_opened(Path(path), "wb", path)) as stream:
             yield _explaining(stream, path)
     else:
         with _complete_file(Path(os.path.realpath(path)), path) as stream:
@@ -37,14 +37,23 @@ def _complete_file(target: Path, name: str) -> Iterator[IO[bytes]]:
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     stream = _opened(temporary, "xb", name)
     try:
-        with stream:
+        with _closing(stream):
             yield stream
-            stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def _closing(stream: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Closes it at the end. Every write was flushed, so only one that failed can fail here again."""
+    try:
+        yield stream
+    finally:
+        with suppress(OSError):
+            stream.close()
 
 
 def _opened(path: Path, mode: str, name: str) -> IO[bytes]:

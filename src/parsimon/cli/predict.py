@@ -168,7 +168,8 @@ class Labeller:
             values, best = self.model.kbest(part.observations, self.job.kbest, **settings)
         except ParsimonError as error:
             raise self._located(part, given, error) from None
-        columns = [self._column(labels, marginals) for labels in best]
+        # Where there are fewer labellings than asked for, labels are −1; `ranked` leaves these out.
+        columns = [self._column(labels.clip(0), marginals) for labels in best]
         return b"".join(ranked(part, values, columns))
 
     def _column(self, labels: IntArray, marginals: Array | None) -> tuple[IntArray, list[str]]:

@@ -292,7 +292,9 @@ class SequenceLabeler(BaseEstimator):
             return SparseSequences(X, lengths)
         if isinstance(X, Columns | SparseSequences):
             if isinstance(X, Columns) and self.templates is None:
-                raise ParsimonError("columns need templates; give a template file or a preset such as 'words'.")
+                raise ParsimonError(
+                    "columns need templates; give a template file or a preset such as 'words'."
+                )
             return X
         if not hasattr(X, "__len__") or isinstance(X, str):
             raise ParsimonError("X must be a list of sequences.")
@@ -349,6 +351,7 @@ def as_templates(templates: str | Path | TemplateSet) -> TemplateSet:
         return get_preset(templates)
     if isinstance(templates, str) and not Path(templates).exists():
         raise ParsimonError(
-            f"there is no template file {templates!r} and no preset of that name; presets are {', '.join(preset_names())}."
+            f"there is no template file {templates!r} and no preset of that name; "
+            f"presets are {', '.join(preset_names())}."
         )
     return TemplateSet.load(Path(templates))

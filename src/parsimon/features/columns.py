@@ -109,7 +109,9 @@ class Columns(Sequence["Columns"]):
         strings = StringTable()
         columns = [strings.add_all([str(v) for v in frame[c]]) for c in frame.columns if c != sequence]
         if not columns:
-            raise ParsimonError(f"the data frame has no column besides {sequence!r}; templates need at least one.")
+            raise ParsimonError(
+                f"the data frame has no column besides {sequence!r}; templates need at least one."
+            )
         return cls(np.ascontiguousarray(np.stack(columns), np.int32), lengths, strings)
 
     @classmethod
@@ -268,7 +270,9 @@ class ColumnFile:
 
     def _reader(self, keep_lines: bool) -> ColumnReader:
         separator = self.separator if self.separator is not None else "\0"
-        return ColumnReader(self.strings, separator, self.comment or "", keep_lines, not self.frozen, self.wanted)
+        return ColumnReader(
+            self.strings, separator, self.comment or "", keep_lines, not self.frozen, self.wanted
+        )
 
     def _check(self, problem: tuple[int, str] | None) -> None:
         if problem is not None:

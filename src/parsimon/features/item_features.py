@@ -155,7 +155,9 @@ class MatrixFeatures(_LabelBigram):
     def observe(self, X: SparseSequences, threads: int = 1) -> Observations:
         """The values of the columns in use."""
         if X.matrix.shape[1] != self.n_columns:
-            raise ParsimonError(f"the matrix has {X.matrix.shape[1]} columns, but the model was trained on {self.n_columns}.")
+            raise ParsimonError(
+                f"the matrix has {X.matrix.shape[1]} columns, but the model was trained on {self.n_columns}."
+            )
         matrix = X.matrix
         if not matrix.has_canonical_format:
             matrix = matrix.copy()
@@ -184,7 +186,7 @@ class MatrixFeatures(_LabelBigram):
     def from_state(cls, settings: dict[str, Any], arrays: dict[str, Any]) -> MatrixFeatures:
         """The space that `state` described."""
         columns, n_columns = arrays["columns"].astype(np.int64), int(settings["n_columns"])
-        if columns.ndim != 1 or (len(columns) and not (0 <= columns.min() and columns.max() < n_columns)):
+        if columns.ndim != 1 or (len(columns) and not (columns.min() >= 0 and columns.max() < n_columns)):
             raise ParsimonError("a column is out of range")
         if (np.diff(columns) <= 0).any():
             raise ParsimonError("columns must ascend")

@@ -38,6 +38,7 @@ class Expansion:
 
     @property
     def n_attributes(self) -> int:
+        """How many attributes there are."""
         return int(self.extractor.n_attributes)
 
     def skeleton_of(self, attributes: IntArray) -> IntArray:
@@ -120,7 +121,9 @@ class TemplateFeatures:
     def keep(self, node: BoolArray, pair: BoolArray) -> TemplateFeatures:
         """The space of some attributes only; strings that no attribute needs are dropped."""
         chosen = [_chosen(self._node, node), _chosen(self._pair, pair)]
-        used = np.unique(np.concatenate([np.zeros(0, np.int32), *(t.ravel() for part in chosen for t in part)]))
+        used = np.unique(
+            np.concatenate([np.zeros(0, np.int32), *(t.ravel() for part in chosen for t in part)])
+        )
         renumber = np.full(len(self.strings) + 1, -1, np.int32)
         renumber[used] = np.arange(len(used), dtype=np.int32)
         kept = TemplateFeatures(self.templates, self.cutoff, StringTable.unpack(*self.strings.pack(used)))
@@ -176,11 +179,13 @@ class TemplateFeatures:
         space = cls(templates, int(settings["cutoff"]), strings)
         for name, expansion in (("node", space._node), ("pair", space._pair)):
             ids = arrays[f"{name}.tuples"].astype(np.int32)
-            if ids.size and not (0 <= ids.min() and ids.max() < len(strings)):
+            if ids.size and not (ids.min() >= 0 and ids.max() < len(strings)):
                 raise ParsimonError("an attribute names a string that is not there")
             counts = arrays[f"{name}.count"].astype(np.int64).tolist()
             arity = [len(t.tests) for t in expansion.representative]
-            if len(counts) != len(arity) or sum(n * k for n, k in zip(counts, arity, strict=True)) != len(ids):
+            if len(counts) != len(arity) or sum(n * k for n, k in zip(counts, arity, strict=True)) != len(
+                ids
+            ):
                 raise ParsimonError("the attributes do not fit the templates")
             at, parts = 0, []
             for n, k in zip(counts, arity, strict=True):

@@ -64,7 +64,9 @@ class ElasticNet:
 
     def prox(self, v: Array, step: float | Array) -> Array:
         """Soft threshold, then shrink: sign(v) max(|v| − step·l1, 0) / (1 + step·l2)."""
-        out: Array = np.sign(v) * np.maximum(np.abs(v) - step * self.l1_strength, 0.0) / (1 + step * self.l2_strength)
+        out: Array = (
+            np.sign(v) * np.maximum(np.abs(v) - step * self.l1_strength, 0.0) / (1 + step * self.l2_strength)
+        )
         return out
 
     def violation(self, w: Array, gradient: Array) -> Array:

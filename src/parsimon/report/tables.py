@@ -143,7 +143,14 @@ def objective_text(objective: float, kkt: float | None) -> str:
 
 def of(part: int, whole: int | None) -> str:
     """For instance ``12 of 1,200 (1.0%)``."""
-    return f"{part:,}" if not whole else f"{part:,} of {whole:,} ({100 * part / whole:.1f}%)"
+    if not whole:
+        return f"{part:,}"
+    percent = 100 * part / whole
+    return (
+        f"{part:,} of {whole:,} ({percent:.1f}%)"
+        if percent >= 1
+        else f"{part:,} of {whole:,} ({percent:.2g}%)"
+    )
 
 
 def file_size(n_bytes: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from parsimon.solvers.base import Event
 
-CERTIFICATES = 4  # points that a trend needs
+CERTIFICATES = 5  # residuals that there must be before a trend is trusted
 RECENT = 20  # iterations whose pace is taken for that of the next ones
 
 
@@ -42,11 +42,11 @@ class TimeLeft:
 
     def seconds(self, now: float) -> float | None:
         """Seconds from `now` (on the events' clock) to the end, or ``None`` when nothing can be said."""
-        ends = [end for end in (self._limit(), self._iterations(), self._trend()) if end is not None]
+        trend = self._trend()
+        if trend is not None and trend < now:  # it was wrong: better to say nothing
+            trend = None
+        ends = [end for end in (self.time_limit, self._iterations(), trend) if end is not None]
         return max(min(ends) - now, 0.0) if ends else None
-
-    def _limit(self) -> float | None:
-        return self.time_limit
 
     def _iterations(self) -> float | None:
         if self.max_iterations is None or len(self._seconds) < 3:
@@ -60,7 +60,7 @@ class TimeLeft:
         if self.tolerance is None or len(self._residuals) < CERTIFICATES:
             return None
         goal = self._residuals[0][1] + math.log(self.tolerance)
-        recent = self._residuals[-max(len(self._residuals) // 2, CERTIFICATES - 1) :]
+        recent = self._residuals[-max(len(self._residuals) // 2, 3) :]
         t = [point[0] for point in recent]
         r = [point[1] for point in recent]
         middle, level = sum(t) / len(t), sum(r) / len(r)

@@ -44,7 +44,6 @@ __all__ = [
 ]
 
 
-
 def _working_set_owlqn(tol: float = 1e-5) -> WorkingSet:
     return WorkingSet(tol=tol, inner=OWLQN(tol=0.0), steps=(20, 60, 200))
 

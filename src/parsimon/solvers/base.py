@@ -157,7 +157,9 @@ def check_compatible(
     oracle = problem.loss.oracle
     for batch in problem.batches[:1]:
         if oracle not in batch.structure.oracles:
-            raise ParsimonError(f"the {problem.loss.name} loss needs {oracle.value}, which this structure does not have.")
+            raise ParsimonError(
+                f"the {problem.loss.name} loss needs {oracle.value}, which this structure does not have."
+            )
         if not problem.loss.partial_labels and any(np.any(b.gold < 0) for b in problem.batches):
             raise ParsimonError(
                 f"the {problem.loss.name} loss needs every label, but some are missing; "

@@ -93,7 +93,9 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
             number = len(watch.history) - first
             now = time.perf_counter()
             dev = None
-            if watch.validation is not None and (number % watch.validation.every == 0 or last.status is not None):
+            if watch.validation is not None and (
+                number % watch.validation.every == 0 or last.status is not None
+            ):
                 dev = watch.validation.see(last)
             event = Event(
                 iteration=len(watch.history),

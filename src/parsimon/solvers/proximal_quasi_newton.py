@@ -5,10 +5,10 @@ minimised (Lee, Sun & Saunders 2014; Scheinberg & Tang 2016):
 
     d = argmin_d  g·d + ½ dᵀ B d + Ω(w + d)
 
-OWL-QN takes a direction first and projects it into an orthant afterwards, which spoils the direction for features that
-depend on each other; here the penalty is part of the model, so features leave as soon as the model says so. B starts from
-the (damped) diagonal of the Hessian, which for words that occur once and words that occur everywhere differs by
-orders of magnitude.
+OWL-QN takes a direction first and projects it into an orthant afterwards, which spoils the direction for features
+that depend on each other; here the penalty is part of the model, so features leave as soon as the model says so.
+B starts from the (damped) diagonal of the Hessian, which for words that occur once and words that occur
+everywhere differs by orders of magnitude.
 
 A trial point that does not decrease the objective is not backtracked from. It has shown what the curvature is in its
 direction: that pair enters B, and the model is solved again.
@@ -71,7 +71,9 @@ class QuadraticModel:
     curvature: Array  # the diagonal of B
 
     @classmethod
-    def build(cls, gradient: Array, diagonal: Array, pairs: CurvaturePairs, chosen: IntArray) -> QuadraticModel:
+    def build(
+        cls, gradient: Array, diagonal: Array, pairs: CurvaturePairs, chosen: IntArray
+    ) -> QuadraticModel:
         """The model at a point with this gradient and this initial diagonal, on the chosen features."""
         g, d = gradient[chosen], diagonal[chosen]
         if not pairs.s:
@@ -108,7 +110,9 @@ class QuadraticModel:
         return np.asarray(step)
 
 
-def minimise(model: QuadraticModel, w: Array, l1: Array, *, tol: float = 0.05, rounds: int = 20, sweeps: int = 4) -> Array:
+def minimise(
+    model: QuadraticModel, w: Array, l1: Array, *, tol: float = 0.05, rounds: int = 20, sweeps: int = 4
+) -> Array:
     """argmin_d model(d) + Σ l1 |w + d|: sweeps of coordinate descent find the face, a Newton step its minimum.
 
     Ends when the slope that is left (in the norm of D⁻¹) is `tol` times what it was.
@@ -126,7 +130,16 @@ def minimise(model: QuadraticModel, w: Array, l1: Array, *, tol: float = 0.05, r
     for _ in range(rounds):
         moment = model.columns.T @ d
         descend(
-            model.gradient, model.diagonal, model.curvature, model.columns, model.projected, w, l1, sweeps, d, moment
+            model.gradient,
+            model.diagonal,
+            model.curvature,
+            model.columns,
+            model.projected,
+            w,
+            l1,
+            sweeps,
+            d,
+            moment,
         )
         slope, remaining = left(d)
         if remaining <= tol * first:
@@ -150,8 +163,8 @@ def minimise(model: QuadraticModel, w: Array, l1: Array, *, tol: float = 0.05, r
 class ProximalQuasiNewton:
     """Steps to the minimum of a penalised quadratic model.
 
-    The diagonal is damped by a factor that starts at `damping` and falls to `least_damping` while steps are accepted: far from
-    the optimum the model is only good nearby.
+    The diagonal is damped by a factor that starts at `damping` and falls to `least_damping` while steps are
+    accepted: far from the optimum the model is only good nearby.
     """
 
     memory: int = 20
@@ -208,7 +221,9 @@ class ProximalQuasiNewton:
                 point = w + d
                 promised = dot(gradient, d) + dot(l1, np.abs(point) - np.abs(w))
                 if not promised < 0:
-                    yield Iterate(weights, objective, evaluations, kkt=largest, phase=self.name, status=Status.STALLED)
+                    yield Iterate(
+                        weights, objective, evaluations, kkt=largest, phase=self.name, status=Status.STALLED
+                    )
                     return
                 loss, new_gradient = problem.loss_and_gradient(point)
                 evaluations += 1
@@ -221,9 +236,13 @@ class ProximalQuasiNewton:
                 if rejected >= 3 or len(pairs.s) < 10:
                     pairs.damping *= 2
                 if rejected > 25:
-                    yield Iterate(weights, objective, evaluations, kkt=largest, phase=self.name, status=Status.STALLED)
+                    yield Iterate(
+                        weights, objective, evaluations, kkt=largest, phase=self.name, status=Status.STALLED
+                    )
                     return
             if not rejected:
-                pairs.damping = max(self.least_damping, pairs.damping * (0.85 if pairs.damping > 12 else 0.98))
+                pairs.damping = max(
+                    self.least_damping, pairs.damping * (0.85 if pairs.damping > 12 else 0.98)
+                )
             w, objective, gradient = point, new_objective, new_gradient
             step += 1

@@ -1,10 +1,11 @@
 """Proximal subgradient with per-coordinate steps (AdaGrad; Duchi, Hazan & Singer 2011), for any loss.
 
 The hinge and perceptron losses have corners, so quasi-Newton methods do not apply. Here every weight has a step
-that falls with the gradients it has seen, the penalty is applied by its proximal operator, and the best iterate is kept.
+that falls with the gradients it has seen, the penalty is applied by its proximal operator, and the best iterate
+is kept.
 
-The perceptron's loss is smallest, and useless, at w = 0; only the direction of w means anything. For such a loss the average
-of the iterates is what is learnt (Freund & Schapire 1999).
+The perceptron's loss is smallest, and useless, at w = 0; only the direction of w means anything. For such a loss
+the average of the iterates is what is learnt (Freund & Schapire 1999).
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ class Subgradient:
             if not violation.any() and objective <= best_objective:
                 status = Status.CONVERGED
             weights = Weights(best, None, problem.n_features)
-            yield Iterate(weights, min(best_objective, objective), evaluations, phase=self.name, status=status)
+            yield Iterate(
+                weights, min(best_objective, objective), evaluations, phase=self.name, status=status
+            )
             if status is not None:
                 return
             seen += gradient * gradient

@@ -50,8 +50,8 @@ class WorkingSet:
     """Solves over growing and shrinking sets of features with an inner solver.
 
     Every set holds the non-zero features and the steepest of the others, those above `slack` of the threshold at
-    which they would come in, up to a size: `sizes` for the first sets, afterwards the last of them or twice as many as are
-    non-zero. The first sets are solved roughly, the later ones nearly to the end, each with at most so many steps.
+    which they would come in, up to a size: `sizes` for the first sets, afterwards the last of them or twice as many
+    as are non-zero. The first sets are solved roughly, the later ones nearly to the end, each with at most so many steps.
     Converges when no feature at all violates its optimality condition by more than `tol` times the worst at w = 0.
     """
 
@@ -101,7 +101,14 @@ class WorkingSet:
                 used = step.evaluations
                 if number:
                     phase = f"{len(chosen):,} features"
-                    yield replace(step, weights=weights, kkt=None, evaluations=evaluations + used, status=None, phase=phase)
+                    yield replace(
+                        step,
+                        weights=weights,
+                        kkt=None,
+                        evaluations=evaluations + used,
+                        status=None,
+                        phase=phase,
+                    )
                 if step.status is not None or number >= most or (step.kkt is not None and step.kkt <= goal):
                     break
             evaluations += used

@@ -103,7 +103,9 @@ class Chain:
         log_z = np.empty(self.n_instances)
         pair = np.empty_like(scores.pair)
         scratch = self._workspace.array("chain", 2 * self.n_tokens, self.n_labels + 3).reshape(-1)
-        if not self._core.marginals(scores.node, scores.pair, log_z, scores.node, pair, scratch, self.threads):
+        if not self._core.marginals(
+            scores.node, scores.pair, log_z, scores.node, pair, scratch, self.threads
+        ):
             raise self._infeasible(log_z)
         return log_z, ChainParts(scores.node, pair)
 
@@ -162,4 +164,6 @@ class Chain:
         which = int(np.flatnonzero(~(values > -np.inf))[0])
         if np.isnan(values[which]):
             return ParsimonError(f"the scores of sequence {which + self.first} are not numbers (NaN).")
-        return ParsimonError(f"sequence {which + self.first} has no possible labelling under the given constraints.")
+        return ParsimonError(
+            f"sequence {which + self.first} has no possible labelling under the given constraints."
+        )

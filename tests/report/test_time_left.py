@@ -1,0 +1,71 @@
+"""Estimates of the time left, on histories whose end is known."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from parsimon.report.time_left import TimeLeft
+from parsimon.solvers.base import Event
+
+
+def event(iteration: int, seconds: float, kkt: float | None = None) -> Event:
+    return Event(iteration, seconds, objective=1.0, active=1, evaluations=iteration + 1, kkt=kkt)
+
+
+def test_nothing_is_said_without_ground():
+    left = TimeLeft(tolerance=1e-5)
+    assert left.seconds(0.0) is None
+    for i in range(50):
+        left.see(event(i, i))
+    assert left.seconds(50.0) is None
+
+
+def test_a_time_limit_is_certain():
+    left = TimeLeft(time_limit=60)
+    assert left.seconds(20.0) == 40
+    assert left.seconds(70.0) == 0
+
+
+def test_iterations_go_by_their_pace():
+    left = TimeLeft(max_iterations=100)
+    for i in range(41):
+        left.see(event(i, 10 + 0.5 * i))
+    assert left.seconds(30.0) == pytest.approx(30.0)
+
+
+def test_convergence_goes_by_the_trend_of_the_residuals():
+    left = TimeLeft(tolerance=1e-5)
+    for i in range(20):
+        seconds = 2.0 * i
+        left.see(event(i, seconds, kkt=500 * math.exp(-0.1 * seconds) if i % 2 == 0 else None))
+    assert left.seconds(40.0) == pytest.approx(-math.log(1e-5) / 0.1 - 40.0)
+
+
+def test_a_trend_that_was_wrong_is_not_told():
+    left = TimeLeft(tolerance=1e-5)
+    for i in range(10):
+        left.see(event(i, float(i), kkt=math.exp(-i)))
+    assert left.seconds(9.0) == pytest.approx(-math.log(1e-5) - 9.0)
+    assert left.seconds(20.0) is None
+
+
+def test_residuals_that_do_not_fall_tell_nothing():
+    left = TimeLeft(tolerance=1e-5)
+    for i in range(10):
+        left.see(event(i, float(i), kkt=100.0))
+    assert left.seconds(10.0) is None
+
+
+def test_the_first_limit_counts():
+    left = TimeLeft(max_iterations=1000, time_limit=30)
+    for i in range(10):
+        left.see(event(i, float(i)))
+    assert left.seconds(10.0) == pytest.approx(20.0)
+
+
+def test_a_new_problem_is_unknown_again():
+    left = TimeLeft(time_limit=30, max_iterations=10)
+    left.forget()
+    assert left.seconds(1.0) is None
