@@ -51,8 +51,9 @@ class WorkingSet:
 
     Every set holds the non-zero features and the steepest of the others, those above `slack` of the threshold at
     which they would come in, up to a size: `sizes` for the first sets, afterwards the last of them or twice as many
-    as are non-zero. The first sets are solved roughly, the later ones nearly to the end, each with at most so many steps.
-    Converges when no feature at all violates its optimality condition by more than `tol` times the worst at w = 0.
+    as are non-zero. The first sets are solved roughly, the later ones nearly to the end, each with at most so many
+    steps. Converges when no feature at all violates its optimality condition by more than `tol` times the worst
+    at w = 0.
     """
 
     tol: float = 1e-5
