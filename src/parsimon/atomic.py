@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write beside `path`, then rename over it; a failure leaves `path` as it was, and nothing beside it."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is not a regular file")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with temporary.open("xb") as file:

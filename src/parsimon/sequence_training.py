@@ -25,7 +25,18 @@ from parsimon.metrics import SpanCounter, has_spans
 from parsimon.penalties import L2, ElasticNet, Penalty
 from parsimon.problem import Batch, Problem
 from parsimon.sequence_model import SequenceModel
-from parsimon.solvers import LBFGS, Event, Monitor, Result, Solver, Validation, Weights, choose_solver, drive
+from parsimon.solvers import (
+    LBFGS,
+    Event,
+    Monitor,
+    Result,
+    Solver,
+    Status,
+    Validation,
+    Weights,
+    choose_solver,
+    drive,
+)
 from parsimon.workspace import Workspace
 
 BATCH = 1 << 20  # part scores (tokens × labels) in one batch: 8 MB
@@ -115,7 +126,7 @@ class SequenceTraining:
             if self.resume:
                 start, monitor.history = load_checkpoint(path, mark)
         result = drive(solver, task.problem, start, monitor)
-        if self.debias is not None:
+        if self.debias is not None and result.status is not Status.INTERRUPTED:
             result = self._debiased(task, result, monitor)
         return result
 
@@ -126,7 +137,7 @@ class SequenceTraining:
         assert self.debias is not None
         problem = replace(task.problem.restrict(kept.features), penalty=L2(self.debias))
         refit = drive(
-            LBFGS(tol=1e-4),
+            LBFGS(tol=1e-6),
             problem,
             Weights(kept.values, None, len(kept.values)),
             Monitor(

@@ -43,7 +43,7 @@ def run(job: SequenceJob) -> None:
     templates = read_templates(job)
     tolerance = check_solver(job)
     initial = load_model(job.initial) if job.initial is not None else None
-    resume = job.resume and has_checkpoint(job)
+    resume = resumes(job)
     time_left = TimeLeft(job.max_iter, job.time_limit, None if resume or initial else tolerance)
     quiet = job.quiet or job.as_json
     with ExitStack() as stack:
@@ -118,12 +118,20 @@ def check_solver(job: SequenceJob) -> float | None:
     return getattr(choose_solver(job.solver, problem, job.tol), "tol", None)
 
 
-def has_checkpoint(job: SequenceJob) -> bool:
-    """Whether there is anything to resume from; a run killed within its first seconds leaves nothing."""
-    if job.checkpoint_file.exists():
-        return True
-    say(f"there is no checkpoint {job.checkpoint_file}, so training starts from the beginning")
-    return False
+def resumes(job: SequenceJob) -> bool:
+    """Whether to go on from a checkpoint; says so when that is not what one might think.
+
+    A run that is killed within its first seconds leaves nothing to resume from, which is no mistake.
+    """
+    exists = job.checkpoint_file.exists()
+    if job.resume and not exists:
+        say(f"there is no checkpoint {job.checkpoint_file}, so training starts from the beginning")
+    if exists and job.checkpoint_every and not job.resume:
+        say(
+            f"{job.checkpoint_file}, from a run that did not finish, will be replaced; "
+            "--resume would go on from it"
+        )
+    return exists and job.resume
 
 
 def open_log(job: SequenceJob, resume: bool, stack: ExitStack) -> JsonLines | None:
@@ -152,11 +160,6 @@ def open_log(job: SequenceJob, resume: bool, stack: ExitStack) -> JsonLines | No
 def settings(job: SequenceJob, callbacks: list[Any], resume: bool) -> SequenceTraining:
     """The options of the command line as those of training."""
     safe = job.checkpoint_every > 0 or resume
-    if safe and not resume and job.checkpoint_file.exists():
-        say(
-            f"{job.checkpoint_file}, from a run that did not finish, will be replaced; "
-            "--resume would go on from it"
-        )
     return SequenceTraining(
         loss=job.loss,
         penalty=ElasticNet(l1=job.l1, l2=job.l2),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from parsimon.errors import ParsimonError
 from parsimon.problem import Problem
 from parsimon.solvers.base import Event, Iterate, Result, Solver, Status, Weights
 
@@ -112,17 +114,28 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
             for callback in watch.callbacks:
                 callback(event)
             if watch.checkpoint is not None and now - last_checkpoint >= watch.checkpoint_every:
-                watch.checkpoint(last.weights, watch.history)
+                _keep(watch, last.weights)
                 last_checkpoint = time.perf_counter()
             status = last.status or _stop(watch, number, interrupted.is_set())
             if status is not None:
                 break
     assert last is not None, "a solver yields at least once"
     if watch.checkpoint is not None:
-        watch.checkpoint(last.weights, watch.history)
-    if watch.validation is not None and watch.validation.best_iterate is not None:
-        last = watch.validation.best_iterate
+        _keep(watch, last.weights)
+    if watch.validation is not None:
+        if watch.history[-1].dev is None:  # stopped between two scores
+            watch.validation.see(last)
+        last = watch.validation.best_iterate or last
     return Result(last.weights, status or Status.CONVERGED, last.objective, last.kkt, last.gap, watch.history)
+
+
+def _keep(watch: Monitor, weights: Weights) -> None:
+    """Writes a checkpoint; a failure (a full disk) is no reason to lose the training."""
+    assert watch.checkpoint is not None
+    try:
+        watch.checkpoint(weights, watch.history)
+    except ParsimonError as error:
+        warnings.warn(f"no checkpoint was kept: {error}", RuntimeWarning, stacklevel=3)
 
 
 def _stop(watch: Monitor, iteration: int, interrupted: bool) -> Status | None:
