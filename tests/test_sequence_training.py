@@ -326,8 +326,9 @@ def test_a_damaged_checkpoint_is_refused(data: Any, tmp_path: Path, content: byt
 
 
 def test_a_checkpoint_that_cannot_be_written(data: Any, tmp_path: Path) -> None:
-    with pytest.raises(ParsimonError, match="cannot be written"):
-        SequenceTraining(checkpoint=tmp_path / "no" / "run").fit(space(), *data)
+    with pytest.warns(RuntimeWarning, match=r"no checkpoint was kept.*cannot be written"):
+        model = SequenceTraining(checkpoint=tmp_path / "no" / "run").fit(space(), *data)
+    assert len(model.weights) > 0
 
 
 # ---- the same bits -----------------------------------------------------------------------------------------
