@@ -495,7 +495,7 @@ NB_MODULE(_core, m) {
                     "scores must be rows × columns");
             nb::gil_scoped_release free;
             kernels().scores(map, w.data(), out.data(), threads);
-        }, "w"_a, "out"_a, "threads"_a)
+        }, "w"_a, "out"_a.noconvert(), "threads"_a)
         .def("pullback", [](const LinearMap& map, const In2<double>& mu, InOut<double> out, int threads, bool squared) {
             require(static_cast<int64_t>(out.size()) == map.features().size(), "there must be one place a feature");
             require(static_cast<int64_t>(mu.shape(0)) == map.rows().size() && static_cast<int64_t>(mu.shape(1)) == map.features().width,
@@ -503,7 +503,7 @@ NB_MODULE(_core, m) {
             map.attributes();  // made under the lock
             nb::gil_scoped_release free;
             kernels().pullback(map, mu.data(), out.data(), squared, threads);
-        }, "mu"_a, "out"_a, "threads"_a, "squared"_a = false);
+        }, "mu"_a, "out"_a.noconvert(), "threads"_a, "squared"_a = false);
 
     m.def("distinct_rows", [](const In<int64_t>& start, const In<int32_t>& index, const std::optional<In<double>>& value) {
         Csr rows = checked_csr(start, index, value, std::numeric_limits<int32_t>::max());
@@ -527,33 +527,33 @@ NB_MODULE(_core, m) {
             double* right = left + node.shape(0) * padded(c.n_labels);
             return kernels().chain_marginals(c.shape(), node.data(), pair.data(), log_z.data(), node_out.data(), pair_out.data(),
                                              left, right, threads);
-        }, "node"_a, "pair"_a, "log_z"_a, "node_out"_a, "pair_out"_a, "scratch"_a, "threads"_a)
+        }, "node"_a, "pair"_a, "log_z"_a.noconvert(), "node_out"_a.noconvert(), "pair_out"_a.noconvert(), "scratch"_a.noconvert(), "threads"_a)
         .def("variances", [](const Chain& c, const In2<double>& marginals, InOut2<double> node_out, InOut3<double> pair_out, int threads) {
             c.check(marginals, pair_out);
             require(node_out.size() == marginals.size(), "outputs must have the shape of the scores");
             nb::gil_scoped_release free;
             kernels().chain_variances(c.shape(), marginals.data(), node_out.data(), pair_out.data(), threads);
-        }, "marginals"_a, "node_out"_a, "pair_out"_a, "threads"_a)
+        }, "marginals"_a, "node_out"_a.noconvert(), "pair_out"_a.noconvert(), "threads"_a)
         .def("score", [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<int32_t>& labels, InOut<double> out, int threads) {
             c.check(node, pair);
             c.check_labels(labels);
             require(out.size() == c.offsets.size() - 1, "one score a sequence");
             nb::gil_scoped_release free;
             kernels().chain_score(c.shape(), node.data(), pair.data(), labels.data(), out.data(), threads);
-        }, "node"_a, "pair"_a, "labels"_a, "out"_a, "threads"_a)
+        }, "node"_a, "pair"_a, "labels"_a, "out"_a.noconvert(), "threads"_a)
         .def("add", [](const Chain& c, const In<int32_t>& labels, double times, InOut2<double> node, InOut3<double> pair) {
             c.check(node, pair);
             c.check_labels(labels);
             nb::gil_scoped_release free;
             kernels().chain_add(c.shape(), labels.data(), times, node.data(), pair.data());
-        }, "labels"_a, "times"_a, "node"_a, "pair"_a)
+        }, "labels"_a, "times"_a, "node"_a.noconvert(), "pair"_a.noconvert())
         .def("argmax", [](const Chain& c, const In2<double>& node, const In3<double>& pair, InOut<double> best,
                           InOut<int32_t> labels, int threads) {
             c.check(node, pair);
             require(best.size() == c.offsets.size() - 1 && labels.size() == node.shape(0), "outputs must have the shape of the scores");
             nb::gil_scoped_release free;
             return kernels().chain_argmax(c.shape(), node.data(), pair.data(), best.data(), labels.data(), threads);
-        }, "node"_a, "pair"_a, "best"_a, "labels"_a, "threads"_a)
+        }, "node"_a, "pair"_a, "best"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
         .def("kbest", [](const Chain& c, const In2<double>& node, const In3<double>& pair, InOut2<double> scores,
                          InOut2<int32_t> labels, int threads) {
             c.check(node, pair);
@@ -561,13 +561,13 @@ NB_MODULE(_core, m) {
                     "outputs must have the shape of the scores");
             nb::gil_scoped_release free;
             kernels().chain_kbest(c.shape(), node.data(), pair.data(), static_cast<int32_t>(scores.shape(0)), scores.data(), labels.data(), threads);
-        }, "node"_a, "pair"_a, "scores"_a, "labels"_a, "threads"_a)
+        }, "node"_a, "pair"_a, "scores"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
         .def("sample", [](const Chain& c, const In2<double>& node, const In3<double>& pair, uint64_t seed, InOut2<int32_t> labels, int threads) {
             c.check(node, pair);
             require(labels.shape(1) == node.shape(0), "outputs must have the shape of the scores");
             nb::gil_scoped_release free;
             return kernels().chain_sample(c.shape(), node.data(), pair.data(), seed, static_cast<int32_t>(labels.shape(0)), labels.data(), threads);
-        }, "node"_a, "pair"_a, "seed"_a, "labels"_a, "threads"_a);
+        }, "node"_a, "pair"_a, "seed"_a, "labels"_a.noconvert(), "threads"_a);
 
     m.def("descend", [](const In<double>& gradient, const In<double>& diagonal, const In<double>& curvature, const In2<double>& columns,
                         const In2<double>& projected, const In<double>& w, const In<double>& l1, int sweeps, InOut<double> d, InOut<double> moment) {
@@ -577,7 +577,7 @@ NB_MODULE(_core, m) {
         nb::gil_scoped_release free;
         kernels().descend({static_cast<int64_t>(n), static_cast<int64_t>(rank), gradient.data(), diagonal.data(), curvature.data(),
                            columns.data(), projected.data()}, w.data(), l1.data(), sweeps, d.data(), moment.data());
-    }, "gradient"_a, "diagonal"_a, "curvature"_a, "columns"_a, "projected"_a, "w"_a, "l1"_a, "sweeps"_a, "d"_a, "moment"_a,
+    }, "gradient"_a, "diagonal"_a, "curvature"_a, "columns"_a, "projected"_a, "w"_a, "l1"_a, "sweeps"_a, "d"_a.noconvert(), "moment"_a.noconvert(),
        "Coordinate descent on a diagonal plus low-rank quadratic with an L1 norm.");
 
     m.def("dot", [](const In<double>& a, const In<double>& b) {
@@ -585,5 +585,5 @@ NB_MODULE(_core, m) {
         nb::gil_scoped_release free;
         return kernels().dot(a.data(), b.data(), static_cast<int64_t>(a.size()));
     }, "a"_a, "b"_a, "The inner product, summed in a fixed order.");
-    m.def("exponentials", [](InOut<double> x) { kernels().exponentials(x.data(), static_cast<int64_t>(x.size())); }, "x"_a);
+    m.def("exponentials", [](InOut<double> x) { kernels().exponentials(x.data(), static_cast<int64_t>(x.size())); }, "x"_a.noconvert());
 }
