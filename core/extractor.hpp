@@ -14,7 +14,8 @@
 
 namespace parsimon {
 
-// The tuples of one skeleton: a hash table from k ids to a number, exact (tuples are compared, not hashes).
+// The tuples of one skeleton: a hash table from k ids to a number, exact (tuples are compared, not hashes). Single ids
+// are looked up directly. A negative id stands for a string nobody knows, so nothing is found.
 class TupleTable {
   public:
     explicit TupleTable(int32_t arity) : arity_(arity), slots_(16, empty) {}
@@ -24,6 +25,9 @@ class TupleTable {
     const std::vector<int32_t>& tuples() const { return tuples_; }  // [size][arity]
 
     int32_t find(const int32_t* tuple) const {
+        if (arity_ == 1) return tuple[0] >= 0 && tuple[0] < direct_size() ? direct_[tuple[0]] : -1;
+        for (int32_t i = 0; i < arity_; ++i)
+            if (tuple[i] < 0) return -1;
         const uint64_t h = hash(tuple);
         for (uint64_t i = h;; ++i) {
             const uint64_t slot = slots_[i & mask()];
@@ -33,6 +37,7 @@ class TupleTable {
     }
 
     int32_t add(const int32_t* tuple) {
+        if (arity_ == 1) return add_direct(tuple[0]);
         const uint64_t h = hash(tuple);
         for (uint64_t i = h;; ++i) {
             const uint64_t slot = slots_[i & mask()];
@@ -51,6 +56,17 @@ class TupleTable {
     static constexpr uint64_t empty = ~0ull;
     static int32_t id_of(uint64_t slot) { return static_cast<int32_t>(slot & 0xFFFFFFFFu); }
     uint64_t mask() const { return slots_.size() - 1; }
+    int32_t direct_size() const { return static_cast<int32_t>(direct_.size()); }
+
+    int32_t add_direct(int32_t id) {
+        if (id < 0) throw std::invalid_argument("an id is negative");
+        if (id >= direct_size()) direct_.resize(std::max<size_t>(id + 1, direct_.size() * 2), -1);
+        if (direct_[id] < 0) {
+            direct_[id] = size_++;
+            tuples_.push_back(id);
+        }
+        return direct_[id];
+    }
 
     uint64_t hash(const int32_t* tuple) const {
         uint64_t h = 0x243F6A8885A308D3ull;
@@ -79,6 +95,7 @@ class TupleTable {
 
     int32_t arity_, size_ = 0;
     std::vector<int32_t> tuples_;
+    std::vector<int32_t> direct_;  // by id, for single ids
     std::vector<uint64_t> slots_;
 };
 
