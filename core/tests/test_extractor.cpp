@@ -11,7 +11,7 @@ namespace {
 
 // Two inputs over two sequences of 3 and 2 tokens; beyond their ends stand −1·10, −2·10, … and 100, 200, …
 struct Data {
-    std::vector<int32_t> first{1, 2, 3, 4, 5}, second{7, 7, 8, 8, 7}, before{-10, -20}, after{100, 200};
+    std::vector<int32_t> first{1, 2, 3, 4, 5}, second{7, 7, 8, 8, 7}, before{10, 20}, after{100, 200};
     std::vector<int64_t> offsets{0, 3, 5};
     std::vector<Extractor::Input> inputs{{first.data(), before.data(), after.data()}, {second.data(), before.data(), after.data()}};
     Extractor::Sequences sequences(int32_t skip = 0) const { return {offsets.data(), 2, 2, skip}; }
@@ -36,13 +36,20 @@ TEST("tuples are numbered once, and found") {
     std::set<std::vector<int32_t>> seen;
     std::mt19937 random(3);
     for (int i = 0; i < 5000; ++i) {
-        const std::vector<int32_t> tuple{static_cast<int32_t>(random() % 60), static_cast<int32_t>(random() % 60) - 30};
+        const std::vector<int32_t> tuple{static_cast<int32_t>(random() % 60), static_cast<int32_t>(random() % 60)};
         CHECK((table.find(tuple.data()) >= 0) == seen.contains(tuple));
         const int32_t id = table.add(tuple.data());
         CHECK(id <= static_cast<int32_t>(seen.size()) && table.find(tuple.data()) == id);
         seen.insert(tuple);
     }
     CHECK(table.size() == static_cast<int32_t>(seen.size()));
+    const int32_t unknown[] = {-1, 5};
+    CHECK(table.find(unknown) == -1);  // a string that nobody knows
+    TupleTable single(1);
+    for (const int32_t id : {7, 100000, 7, 0}) single.add(&id);
+    const int32_t at[] = {0, 7, 100000, 6, -1, 100001};
+    CHECK(single.size() == 3 && single.find(at) == 2 && single.find(at + 1) == 0 && single.find(at + 2) == 1);
+    CHECK(single.find(at + 3) == -1 && single.find(at + 4) == -1 && single.find(at + 5) == -1);
     TupleTable nothing(0);
     const int32_t unused = 0;
     CHECK(nothing.find(&unused) == -1 && nothing.add(&unused) == 0 && nothing.add(&unused) == 0 && nothing.size() == 1);
@@ -58,14 +65,14 @@ TEST("relative and absolute rows, and what lies beyond the ends") {
     auto value = [&](int64_t t, int32_t j) {
         return tuple_of(e, j, out[t * 5 + j] - static_cast<int32_t>(e.offsets()[j]));
     };
-    CHECK((value(0, 0) == std::vector<int32_t>{-20}));  // three before, of which two are told apart
-    CHECK((value(1, 0) == std::vector<int32_t>{-20}));
-    CHECK((value(2, 0) == std::vector<int32_t>{-10}));
+    CHECK((value(0, 0) == std::vector<int32_t>{20}));  // three before, of which two are told apart
+    CHECK((value(1, 0) == std::vector<int32_t>{20}));
+    CHECK((value(2, 0) == std::vector<int32_t>{10}));
     CHECK((value(2, 1) == std::vector<int32_t>{200}));
     CHECK((value(0, 1) == std::vector<int32_t>{100}));
     CHECK((value(2, 2) == std::vector<int32_t>{1}) && (value(3, 2) == std::vector<int32_t>{4}));
     CHECK((value(0, 3) == std::vector<int32_t>{3}) && (value(4, 3) == std::vector<int32_t>{5}));
-    CHECK((value(0, 4) == std::vector<int32_t>{-10, 7}) && (value(4, 4) == std::vector<int32_t>{4, 7}));
+    CHECK((value(0, 4) == std::vector<int32_t>{10, 7}) && (value(4, 4) == std::vector<int32_t>{4, 7}));
 }
 
 TEST("templates of one skeleton share attributes; attributes of a skeleton are one range") {
