@@ -484,11 +484,6 @@ NB_MODULE(_core, m) {
             nb::gil_scoped_release free;
             return map.restrict(features.data(), static_cast<int64_t>(features.size()));
         }, "features"_a)
-        .def("select", [](const LinearMap& map, const In<int64_t>& rows) {
-            for (size_t i = 0; i < rows.size(); ++i) require(rows(i) >= 0 && rows(i) < map.rows().size(), "no such row");
-            nb::gil_scoped_release free;
-            return map.select(rows.data(), static_cast<int64_t>(rows.size()));
-        }, "rows"_a)
         .def("scores", [](const LinearMap& map, const In<double>& w, InOut2<double> out, int threads) {
             require(static_cast<int64_t>(w.size()) == map.features().size(), "there must be one weight a feature");
             require(static_cast<int64_t>(out.shape(0)) == map.rows().size() && static_cast<int64_t>(out.shape(1)) == map.features().width,

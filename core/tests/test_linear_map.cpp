@@ -132,20 +132,6 @@ TEST("features that do not ascend or are not there are refused") {
         CAUGHT(std::invalid_argument, map.restrict(wrong.data(), static_cast<int64_t>(wrong.size())));
 }
 
-TEST("selecting keeps rows, in the order asked for, and may repeat them") {
-    std::mt19937 random(8);
-    for (const bool valued : {true, false}) {
-        const LinearMap map(random_rows(random, 6, 5, valued), random_features(random, 5, 3, false));
-        const std::vector<int64_t> chosen{4, 0, 4};
-        const LinearMap part = map.select(chosen.data(), 3);
-        const Matrix whole = dense(map), some = dense(part);
-        CHECK(part.rows().size() == 3 && part.features().size() == map.features().size());
-        for (size_t r = 0; r < chosen.size(); ++r)
-            for (int64_t c = 0; c < 3; ++c) CHECK(some[r * 3 + c] == whole[chosen[r] * 3 + c]);
-        CHECK(map.select(chosen.data(), 0).rows().size() == 0);
-    }
-}
-
 TEST("transposing twice gives the same rows back") {
     std::mt19937 random(9);
     for (const bool valued : {true, false}) {
