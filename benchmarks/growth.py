@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,9 +46,7 @@ def cases(task: Task) -> Iterator[Case]:
             base, name=f"sentences × {copies:g}", sentences=len(more), task=replace(task, train=file), runs=[]
         )
     for ways in (2, 4):
-        split = [
-            [[*t[:-1], f"{t[-1]}{zlib.crc32(t[0].encode()) % ways}"] for t in sentence] for sentence in data
-        ]
+        split = relabelled(data, ways * labels)
         file = _write(split, task.work / f"labels-{ways}.columns")
         n = len({token[-1] for sentence in split for token in sentence})
         yield replace(base, name=f"labels × {ways}", labels=n, task=replace(task, train=file), runs=[])
@@ -67,6 +64,23 @@ def resized(data: list[list[list[str]]], copies: float) -> list[list[list[str]]]
     chosen = random.Random(SEED).sample(data, int(len(data) * copies)) if copies < 1 else data * int(copies)
     random.Random(SEED).shuffle(chosen)
     return chosen
+
+
+def relabelled(data: list[list[list[str]]], n_labels: int) -> list[list[list[str]]]:
+    """The same with every label split by the word that bears it, into so many labels in all.
+
+    A label cannot be split further than it has words; what the rare ones lack goes to the one with most words.
+    """
+    words: dict[str, dict[str, int]] = {}
+    for token in (token for sentence in data for token in sentence):
+        known = words.setdefault(token[-1], {})
+        known.setdefault(token[0], len(known))
+    share = {label: min(n_labels // len(words), len(known)) for label, known in words.items()}
+    richest = max(words, key=lambda label: len(words[label]))
+    share[richest] += n_labels - sum(share.values())
+    return [
+        [[*t[:-1], f"{t[-1]}{words[t[-1]][t[0]] % share[t[-1]]}"] for t in sentence] for sentence in data
+    ]
 
 
 def fewer(templates: TemplateSet) -> TemplateSet:

@@ -23,7 +23,7 @@ from parsimon.cli.options import (
 LOSSES = ("log", "hinge", "perceptron")
 SOLVERS = ("auto", "lbfgs", "working-set", "owlqn", "subgradient")
 DEV_METRICS = ("auto", "f1", "accuracy")
-DEBIAS = 1.0  # CRF++ trains with this when told nothing
+DEBIAS = 0.5  # CRF++ trains with this when told nothing
 
 # Headings of the help page.
 FILES, LEARNING, STOPPING, SAFETY, RUNNING = "Files", "What to learn", "How long", "Safety", "Running"

@@ -20,7 +20,7 @@ from parsimon._core import ColumnReader, StringTable
 from parsimon.arrays import IntArray
 from parsimon.errors import ParsimonError
 
-BLOCK = 1 << 22  # bytes read at a time
+BLOCK = 1 << 21  # bytes read at a time
 
 Source = str | Path | IO[bytes]
 
