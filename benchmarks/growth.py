@@ -78,9 +78,7 @@ def relabelled(data: list[list[list[str]]], n_labels: int) -> list[list[list[str
     share = {label: min(n_labels // len(words), len(known)) for label, known in words.items()}
     richest = max(words, key=lambda label: len(words[label]))
     share[richest] += n_labels - sum(share.values())
-    return [
-        [[*t[:-1], f"{t[-1]}{words[t[-1]][t[0]] % share[t[-1]]}"] for t in sentence] for sentence in data
-    ]
+    return [[[*t[:-1], f"{t[-1]}{words[t[-1]][t[0]] % share[t[-1]]}"] for t in sentence] for sentence in data]
 
 
 def fewer(templates: TemplateSet) -> TemplateSet:
