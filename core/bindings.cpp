@@ -17,6 +17,7 @@
 #include "extractor.hpp"
 #include "kernels.hpp"
 #include "linear_map.hpp"
+#include "online.hpp"
 #include "strings.hpp"
 
 namespace nb = nanobind;
@@ -160,6 +161,12 @@ struct Chain {
                 "pair scores must be kinds × labels × labels");
     }
 };
+
+// A mask of blocks as the core takes it.
+std::vector<char> chosen_blocks(OnlineChain& learner, const In<bool>& blocks) {
+    require(static_cast<int64_t>(blocks.size()) == learner.weights().n_blocks(), "one mark a block");
+    return {blocks.data(), blocks.data() + blocks.size()};
+}
 
 // Feature dictionaries in the manner of CRFsuite → rows of attributes: {"w": "the"} is the attribute w:the,
 // {"bias": 1.0} is bias with that value, True is 1 and False 0, a plain string is an attribute of value 1,
@@ -443,6 +450,13 @@ NB_MODULE(_core, m) {
         .def_ro("n_attributes", &FeatureRows::n_attributes)
         .def_ro("width", &FeatureRows::width)
         .def_prop_ro("n_features", &FeatureRows::size)
+        // The first feature of each attribute, and one past the last.
+        .def("starts", [](const FeatureRows& f) {
+            if (!f.all) return give(std::vector<int64_t>(f.start));
+            std::vector<int64_t> start(f.n_attributes + 1);
+            for (int64_t a = 0; a <= f.n_attributes; ++a) start[a] = a * f.width;
+            return give(std::move(start));
+        })
         // Attribute and column of each of the given features.
         .def("describe", [](const FeatureRows& f, const In<int64_t>& features) {
             std::vector<int64_t> attribute(features.size());
@@ -500,6 +514,11 @@ NB_MODULE(_core, m) {
             kernels().pullback(map, mu.data(), out.data(), squared, threads);
         }, "mu"_a, "out"_a.noconvert(), "threads"_a, "squared"_a = false);
 
+    m.def("seen_features", [](const In<int64_t>& start, const In<int32_t>& index, const In<int32_t>& column, int64_t n_attributes, int64_t width) {
+        require(start.size() == column.size() + 1, "one column a row");
+        for (size_t r = 0; r < column.size(); ++r) require(column(r) < width, "a column is out of range");
+        return seen_features(checked_csr(start, index, std::nullopt, n_attributes), column.data(), n_attributes, width);
+    }, "start"_a, "index"_a, "column"_a, "n_attributes"_a, "width"_a, "The columns that each attribute meets (-1 in a row is none).");
     m.def("distinct_rows", [](const In<int64_t>& start, const In<int32_t>& index, const std::optional<In<double>>& value) {
         Csr rows = checked_csr(start, index, value, std::numeric_limits<int32_t>::max());
         auto [distinct, which] = distinct_rows(rows);
@@ -563,6 +582,81 @@ NB_MODULE(_core, m) {
             nb::gil_scoped_release free;
             return kernels().chain_sample(c.shape(), node.data(), pair.data(), seed, static_cast<int32_t>(labels.shape(0)), labels.data(), threads);
         }, "node"_a, "pair"_a, "seed"_a, "labels"_a.noconvert(), "threads"_a);
+
+    nb::class_<OnlineChain>(m, "OnlineChain")
+        .def("__init__", [](OnlineChain* self, int32_t n_labels, const FeatureRows& node, const FeatureRows& pair,
+                            const In<int32_t>& node_block, const In<int32_t>& pair_block, int64_t n_blocks) {
+            require(n_labels > 0 && node.width == n_labels && pair.width == static_cast<int64_t>(n_labels) * n_labels,
+                    "features must be of labels and of pairs of labels");
+            require(n_blocks > 0 && n_blocks <= TouchedRows::most_blocks, "there must be 1 to 4,096 blocks");
+            for (const auto& [block, rows] : {std::pair{&node_block, &node}, std::pair{&pair_block, &pair}}) {
+                require(static_cast<int64_t>(block->size()) == rows->n_attributes, "one block an attribute");
+                for (size_t a = 0; a < block->size(); ++a)
+                    require((*block)(a) >= 0 && (*block)(a) < n_blocks, "a block is out of range");
+            }
+            new (self) OnlineChain(n_labels, OnlineWeights(std::make_shared<FeatureRows>(node), std::make_shared<FeatureRows>(pair),
+                                                           node_block.data(), pair_block.data(), n_blocks));
+        }, "n_labels"_a, "node"_a, "pair"_a, "node_block"_a, "pair_block"_a, "n_blocks"_a)
+        .def("add", [](OnlineChain& learner, const LinearMap& node, const LinearMap& pair, const Chain& chain, const In<int32_t>& gold) {
+            chain.check_labels(gold);
+            require(node.rows().size() == static_cast<int64_t>(chain.pair_kind.size()) && pair.rows().size() == chain.n_kinds,
+                    "the maps must have a row a token and a row a kind of step");
+            require(node.features().n_attributes == learner.weights().part(0).n_attributes()
+                        && pair.features().n_attributes == learner.weights().part(1).n_attributes(),
+                    "the maps must have the learner's attributes");
+            learner.add({node, pair, chain.offsets, chain.pair_kind, {gold.data(), gold.data() + gold.size()}, chain.weight});
+        }, "node"_a, "pair"_a, "chain"_a, "gold"_a)
+        .def_prop_ro("n_sequences", &OnlineChain::n_sequences)
+        .def_prop_ro("n_weights", [](OnlineChain& learner) { return learner.weights().n_entries(); })
+        .def_prop_ro("rounds", [](OnlineChain& learner) { return learner.weights().round(); })
+        // question: 0 argmax, 1 cost-augmented argmax, 2 marginals.
+        .def("run", [](OnlineChain& learner, const In<int64_t>& order, int question, double cost, bool passive_aggressive, double step) {
+            require(question >= 0 && question <= 2, "no such question");
+            for (size_t i = 0; i < order.size(); ++i)
+                require(order(i) >= 0 && order(i) < learner.n_sequences(), "a sequence number is out of range");
+            nb::gil_scoped_release free;
+            const OnlineSums sums = learner.run(order.data(), static_cast<int64_t>(order.size()), static_cast<Question>(question), cost,
+                                                {passive_aggressive, step});
+            return std::pair(sums.loss, sums.mistakes);
+        }, "order"_a, "question"_a, "cost"_a, "passive_aggressive"_a, "step"_a)
+        .def("scale", [](OnlineChain& learner, const In<double>& factors) {
+            require(static_cast<int64_t>(factors.size()) == learner.weights().n_blocks(), "one factor a block");
+            for (size_t b = 0; b < factors.size(); ++b) require(factors(b) >= 0 && std::isfinite(factors(b)), "factors must not be negative");
+            learner.weights().scale(factors.data());
+        }, "factors"_a)
+        .def("norms", [](OnlineChain& learner, bool running) {
+            return give(running ? learner.weights().running_norms() : learner.weights().norms());
+        }, "running"_a = false)
+        .def("row_norms", [](OnlineChain& learner, const In<bool>& blocks) {
+            return give(learner.weights().row_norms(chosen_blocks(learner, blocks).data()));
+        }, "blocks"_a)
+        .def("magnitudes", [](OnlineChain& learner, const In<bool>& blocks) {
+            return give(learner.weights().magnitudes(chosen_blocks(learner, blocks).data()));
+        }, "blocks"_a)
+        .def("pull_rows", [](OnlineChain& learner, double by, const In<bool>& blocks) {
+            require(by >= 0, "a pull is towards zero");
+            learner.weights().pull_rows(by, chosen_blocks(learner, blocks).data());
+        }, "by"_a, "blocks"_a)
+        .def("pull_weights", [](OnlineChain& learner, double by, const In<bool>& blocks) {
+            require(by >= 0, "a pull is towards zero");
+            learner.weights().pull_entries(by, chosen_blocks(learner, blocks).data());
+        }, "by"_a, "blocks"_a)
+        .def("settle", [](OnlineChain& learner) { learner.weights().settle_all(); })
+        .def("weights", [](OnlineChain& learner, bool averaged) {
+            std::vector<int64_t> features;
+            std::vector<double> values;
+            learner.weights().collect(averaged, features, values);
+            return nb::make_tuple(give(std::move(features)), give(std::move(values)));
+        }, "averaged"_a = false)
+        .def("replace", [](OnlineChain& learner, const In<double>& values) {
+            require(static_cast<int64_t>(values.size()) == learner.weights().n_entries(), "one number a weight that exists");
+            for (size_t i = 0; i < values.size(); ++i) require(std::isfinite(values(i)), "a weight is not finite");
+            learner.weights().replace(values.data());
+        }, "values"_a)
+        .def("start", [](OnlineChain& learner, const In<int64_t>& features, const In<double>& values) {
+            require(features.size() == values.size() && learner.weights().n_entries() == 0, "weights are set once, at the start");
+            learner.weights().start(features.data(), values.data(), static_cast<int64_t>(features.size()));
+        }, "features"_a, "values"_a);
 
     m.def("descend", [](const In<double>& gradient, const In<double>& diagonal, const In<double>& curvature, const In2<double>& columns,
                         const In2<double>& projected, const In<double>& w, const In<double>& l1, int sweeps, InOut<double> d, InOut<double> moment) {

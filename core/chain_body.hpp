@@ -340,40 +340,109 @@ inline void add_outer(const int32_t* steps, int64_t n, const double* left, const
     }
 }
 
+// Pair marginals of a range of sequences, by kind: Σ of α ⊗ right, which is still to be multiplied by the pair score
+// that all steps of a kind share, and sums of sequences that were done in logs, which are complete.
+struct PairSums {
+    std::vector<double> products, exact;  // [K][Y][stride]
+
+    double* of(std::vector<double>& sums, int64_t kind, const PairTable& table, int64_t n_kinds) {
+        const int64_t size = table.n_labels * table.stride;
+        if (sums.empty()) sums.assign(n_kinds * size, 0.0);
+        return sums.data() + kind * size;
+    }
+};
+
+// The steps of one sequence, while its α and right are still in the cache. `steps` is 0, 1, 2, …
+inline void add_steps(const Lattice& lattice, const int32_t* kind, const double* right, const PairTable& table,
+                      int64_t n_kinds, const std::vector<int32_t>& steps, PairSums& sums) {
+    const int64_t Y = lattice.n_labels, S = lattice.stride;
+    for (int64_t t = 1; t < lattice.length;) {
+        int64_t end = t + 1;
+        while (end < lattice.length && kind[end] == kind[t]) ++end;
+        add_outer(steps.data() + t, end - t, lattice.alpha, right, Y, S, sums.of(sums.products, kind[t], table, n_kinds));
+        t = end;
+    }
+}
+
+inline void add_steps_in_logs(const Lattice& lattice, const int32_t* kind, const double* right, const PairTable& table,
+                              int64_t n_kinds, PairSums& sums) {
+    const int64_t Y = lattice.n_labels, S = lattice.stride;
+    for (int64_t t = 1; t < lattice.length; ++t) {
+        double* sum = sums.of(sums.exact, kind[t], table, n_kinds);
+        const double* scores = table.into(kind[t]);
+        for (int64_t i = 0; i < Y; ++i)
+            for (int64_t j = 0; j < Y; ++j)
+                sum[i * S + j] += std::exp(lattice.alpha[(t - 1) * S + i] + scores[i * S + j] + right[t * S + j]);
+    }
+}
+
+// One matrix a kind and piece of work is kept while there are few kinds (without observations there is one). With many
+// kinds, α and right of all tokens are kept instead, and steps are gone through kind by kind afterwards.
+constexpr int64_t few_kinds = 16;
+
 inline bool chain_marginals(const ChainShape& shape, const double* node, const double* pair, double* log_z,
                             double* node_out, double* pair_out, double* left, double* right, int threads) {
     const int64_t Y = shape.n_labels;
     const int64_t n_tokens = shape.offsets[shape.n_sequences];
     const PairTable scaled = PairTable::lift<Scaled>(shape, pair, true);
     const int64_t S = scaled.stride;
+    const bool at_once = shape.n_kinds <= few_kinds;
     std::vector<char> exact_log(shape.n_sequences, 0);
     std::atomic<bool> feasible{true};
     std::optional<PairTable> log_table;
     std::mutex log_table_lock;
     std::vector<Lattice> lattices(std::max(threads, 1));
+    std::vector<int32_t> steps;
+    if (at_once) {
+        int64_t longest = 0;
+        for (int64_t i = 0; i < shape.n_sequences; ++i) longest = std::max(longest, shape.offsets[i + 1] - shape.offsets[i]);
+        steps.resize(longest);
+        for (int64_t t = 0; t < longest; ++t) steps[t] = static_cast<int32_t>(t);
+    }
 
     const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 64);
-    parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int worker) {
+    const auto n_cuts = static_cast<int64_t>(cuts.size()) - 1;
+    std::vector<PairSums> sums(at_once ? n_cuts : 0);
+    parallel_for(n_cuts, threads, [&](int64_t piece, int worker) {
         Lattice& lattice = lattices[worker];
+        std::vector<double> own_right;
         for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
-            const int64_t at = shape.offsets[i];
+            const int64_t at = shape.offsets[i], length = shape.offsets[i + 1] - at;
             const double* scores = node + at * Y;
             const int32_t* kind = shape.pair_kind + at;
             const double weight = shape.weight ? shape.weight[i] : 1.0;
-            lattice.start(shape.offsets[i + 1] - at, scaled, left + at * S);
+            if (at_once && static_cast<int64_t>(own_right.size()) < length * S) own_right.resize(length * S);
+            double* mine = at_once ? own_right.data() : right + at * S;
+            lattice.start(length, scaled, at_once ? nullptr : left + at * S);
             if (lattice.length == 0) { log_z[i] = 0; continue; }
-            if (sequence_marginals<Scaled>(scores, kind, scaled, lattice, weight, log_z + i, node_out + at * Y, right + at * S))
+            if (sequence_marginals<Scaled>(scores, kind, scaled, lattice, weight, log_z + i, node_out + at * Y, mine)) {
+                if (at_once) add_steps(lattice, kind, mine, scaled, shape.n_kinds, steps, sums[piece]);
                 continue;
+            }
             {
                 const std::lock_guard<std::mutex> hold(log_table_lock);
                 if (!log_table) log_table = PairTable::lift<Log>(shape, pair, true);
             }
             exact_log[i] = 1;
-            if (!sequence_marginals<Log>(scores, kind, *log_table, lattice, weight, log_z + i, node_out + at * Y, right + at * S))
+            if (!sequence_marginals<Log>(scores, kind, *log_table, lattice, weight, log_z + i, node_out + at * Y, mine))
                 feasible = false;
+            else if (at_once) add_steps_in_logs(lattice, kind, mine, *log_table, shape.n_kinds, sums[piece]);
         }
     });
     if (!feasible) return false;
+    std::fill(pair_out, pair_out + shape.n_kinds * Y * Y, 0.0);
+    if (at_once) {
+        for (PairSums& sum : sums)
+            for (int64_t k = 0; k < shape.n_kinds; ++k)
+                for (int64_t i = 0; i < Y; ++i)
+                    for (int64_t j = 0; j < Y; ++j) {
+                        const int64_t from = (k * Y + i) * S + j;
+                        double& out = pair_out[(k * Y + i) * Y + j];
+                        if (!sum.products.empty()) out += sum.products[from] * scaled.forward[from];
+                        if (!sum.exact.empty()) out += sum.exact[from];
+                    }
+        return true;
+    }
 
     // Steps of sequences done in logs are summed one by one; all others as products of α and right, which are
     // multiplied by the (shared) pair score once at the end.
@@ -387,28 +456,27 @@ inline bool chain_marginals(const ChainShape& shape, const double* node, const d
     }
     parallel_for(shape.n_pieces, threads, [&](int64_t p, int) {
         double* sum = piece_sums.data() + p * Y * S;
-        const int32_t* steps = shape.steps + shape.piece_start[p];
+        const int32_t* steps_of_kind = shape.steps + shape.piece_start[p];
         const int64_t n = shape.piece_start[p + 1] - shape.piece_start[p];
         const double* lifted = scaled.into(shape.piece_kind[p]);
         auto in_products = [&](const int32_t* which, int64_t count) {
             add_outer(which, count, left, right, Y, S, sum);
             for (int64_t i = 0; i < Y * S; ++i) sum[i] *= lifted[i];
         };
-        if (!any_log) { in_products(steps, n); return; }
+        if (!any_log) { in_products(steps_of_kind, n); return; }
         std::vector<int32_t> plain;
         for (int64_t s = 0; s < n; ++s)
-            if (!log_step[steps[s]]) plain.push_back(steps[s]);
+            if (!log_step[steps_of_kind[s]]) plain.push_back(steps_of_kind[s]);
         in_products(plain.data(), static_cast<int64_t>(plain.size()));
         const double* scores = log_table->into(shape.piece_kind[p]);
         for (int64_t s = 0; s < n; ++s) {
-            const int64_t t = steps[s];
+            const int64_t t = steps_of_kind[s];
             if (!log_step[t]) continue;
             for (int64_t i = 0; i < Y; ++i)
                 for (int64_t j = 0; j < Y; ++j)
                     sum[i * S + j] += std::exp(left[(t - 1) * S + i] + scores[i * S + j] + right[t * S + j]);
         }
     });
-    std::fill(pair_out, pair_out + shape.n_kinds * Y * Y, 0.0);
     for (int64_t p = 0; p < shape.n_pieces; ++p) {
         double* out = pair_out + shape.piece_kind[p] * Y * Y;
         for (int64_t i = 0; i < Y; ++i)
@@ -447,187 +515,4 @@ inline void chain_variances(const ChainShape& shape, const double* marginals, do
     std::fill(pair_out, pair_out + shape.n_kinds * Y * Y, 0.0);
     for (int64_t p = 0; p < shape.n_pieces; ++p)
         for (int64_t i = 0; i < Y * Y; ++i) pair_out[shape.piece_kind[p] * Y * Y + i] += sums[p * Y * Y + i];
-}
-
-inline void chain_score(const ChainShape& shape, const double* node, const double* pair, const int32_t* labels,
-                        double* out, int threads) {
-    const int64_t Y = shape.n_labels;
-    const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 16);
-    parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
-        for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
-            double sum = 0;
-            for (int64_t t = shape.offsets[i]; t < shape.offsets[i + 1]; ++t) {
-                sum += node[t * Y + labels[t]];
-                if (t > shape.offsets[i]) sum += pair[(shape.pair_kind[t] * Y + labels[t - 1]) * Y + labels[t]];
-            }
-            out[i] = sum;
-        }
-    });
-}
-
-inline void chain_add(const ChainShape& shape, const int32_t* labels, double times, double* node, double* pair) {
-    const int64_t Y = shape.n_labels;
-    for (int64_t i = 0; i < shape.n_sequences; ++i) {
-        const double each = shape.weight ? times * shape.weight[i] : times;
-        for (int64_t t = shape.offsets[i]; t < shape.offsets[i + 1]; ++t) {
-            node[t * Y + labels[t]] += each;
-            if (t > shape.offsets[i]) pair[(shape.pair_kind[t] * Y + labels[t - 1]) * Y + labels[t]] += each;
-        }
-    }
-}
-
-// Viterbi. Instead of storing back-pointers, the way back looks for the predecessor again: Y a token.
-inline bool chain_argmax(const ChainShape& shape, const double* node, const double* pair, double* best,
-                         int32_t* labels, int threads) {
-    const int64_t Y = shape.n_labels;
-    const PairTable table = PairTable::lift<Max>(shape, pair, false);
-    const int64_t S = table.stride;
-    std::vector<Lattice> lattices(std::max(threads, 1));
-    std::atomic<bool> feasible{true};
-    const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 64);
-    parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int worker) {
-        Lattice& lattice = lattices[worker];
-        for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
-            const int64_t at = shape.offsets[i];
-            lattice.start(shape.offsets[i + 1] - at, table);
-            if (lattice.length == 0) { best[i] = 0; continue; }
-            forward<Max>(node + at * Y, shape.pair_kind + at, table, lattice);
-            best[i] = lattice.log_z;
-            if (!(best[i] > minus_infinity)) { feasible = false; continue; }
-            const double* alpha = lattice.alpha + (lattice.length - 1) * S;
-            int32_t y = static_cast<int32_t>(std::max_element(alpha, alpha + Y) - alpha);
-            labels[at + lattice.length - 1] = y;
-            for (int64_t t = lattice.length - 1; t > 0; --t) {
-                alpha -= S;
-                const double* into = table.into(shape.pair_kind[at + t]) + y;
-                int32_t from = 0;
-                for (int32_t x = 1; x < Y; ++x)
-                    if (alpha[x] + into[x * S] > alpha[from] + into[from * S]) from = x;
-                labels[at + t - 1] = y = from;
-            }
-        }
-    });
-    return feasible;
-}
-
-// The k best outputs (list Viterbi): every label keeps its k best ways of getting there.
-inline void chain_kbest(const ChainShape& shape, const double* node, const double* pair, int32_t k, double* scores,
-                        int32_t* labels, int threads) {
-    const int64_t Y = shape.n_labels, n_tokens = shape.offsets[shape.n_sequences];
-    struct Way {
-        double score;
-        int32_t label, rank;  // of the predecessor
-    };
-    const auto better = [](const Way& a, const Way& b) {
-        if (a.score != b.score) return a.score > b.score;
-        return a.label != b.label ? a.label < b.label : a.rank < b.rank;
-    };
-    const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 64);
-    parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
-        std::vector<Way> ways, candidates;
-        for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
-            const int64_t at = shape.offsets[i], length = shape.offsets[i + 1] - at;
-            if (length == 0) {
-                for (int32_t r = 0; r < k; ++r) scores[r * shape.n_sequences + i] = r ? minus_infinity : 0.0;
-                continue;
-            }
-            ways.assign(length * Y * k, Way{minus_infinity, 0, 0});  // [T][Y][k]
-            for (int64_t y = 0; y < Y; ++y) ways[y * k].score = node[at * Y + y];
-            for (int64_t t = 1; t < length; ++t) {
-                const double* into = pair + shape.pair_kind[at + t] * Y * Y;
-                for (int64_t y = 0; y < Y; ++y) {
-                    candidates.clear();
-                    for (int32_t x = 0; x < Y; ++x)
-                        for (int32_t r = 0; r < k; ++r) {
-                            const double s = ways[((t - 1) * Y + x) * k + r].score + into[x * Y + y];
-                            if (s > minus_infinity) candidates.push_back({s, x, r});
-                        }
-                    const size_t kept = std::min<size_t>(k, candidates.size());
-                    std::partial_sort(candidates.begin(), candidates.begin() + kept, candidates.end(), better);
-                    for (size_t r = 0; r < kept; ++r) {
-                        ways[(t * Y + y) * k + r] = candidates[r];
-                        ways[(t * Y + y) * k + r].score += node[(at + t) * Y + y];
-                    }
-                }
-            }
-            candidates.clear();
-            for (int32_t y = 0; y < Y; ++y)
-                for (int32_t r = 0; r < k; ++r) {
-                    const double s = ways[((length - 1) * Y + y) * k + r].score;
-                    if (s > minus_infinity) candidates.push_back({s, y, r});
-                }
-            const size_t kept = std::min<size_t>(k, candidates.size());
-            std::partial_sort(candidates.begin(), candidates.begin() + kept, candidates.end(), better);
-            for (int32_t r = 0; r < k; ++r) {
-                if (static_cast<size_t>(r) >= kept) {
-                    scores[r * shape.n_sequences + i] = minus_infinity;
-                    std::fill_n(labels + r * n_tokens + at, length, -1);
-                    continue;
-                }
-                scores[r * shape.n_sequences + i] = candidates[r].score;
-                int32_t y = candidates[r].label, rank = candidates[r].rank;
-                for (int64_t t = length - 1; t >= 0; --t) {
-                    labels[r * n_tokens + at + t] = y;
-                    const Way way = ways[(t * Y + y) * k + rank];
-                    y = way.label;
-                    rank = way.rank;
-                }
-            }
-        }
-    });
-}
-
-// SplitMix64 (Steele, Lea, Flood 2014): a stream per (seed, sequence), so draws do not depend on threads.
-struct SplitMix {
-    uint64_t state;
-    double uniform() {
-        uint64_t z = (state += 0x9E3779B97F4A7C15ull);
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-        return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-    }
-};
-
-// Forward filtering, backward sampling: y_T ~ α_T, then y_{t−1} ~ α_{t−1}(·) pair_t(·, y_t).
-inline bool chain_sample(const ChainShape& shape, const double* node, const double* pair, uint64_t seed,
-                         int32_t n_draws, int32_t* labels, int threads) {
-    const int64_t Y = shape.n_labels, n_tokens = shape.offsets[shape.n_sequences];
-    const PairTable table = PairTable::lift<Log>(shape, pair, false);
-    const int64_t S = table.stride;
-    std::vector<Lattice> lattices(std::max(threads, 1));
-    std::atomic<bool> feasible{true};
-    parallel_for(shape.n_sequences, threads, [&](int64_t i, int worker) {
-        Lattice& lattice = lattices[worker];
-        const int64_t at = shape.offsets[i];
-        lattice.start(shape.offsets[i + 1] - at, table);
-        if (lattice.length == 0) return;
-        forward<Log>(node + at * Y, shape.pair_kind + at, table, lattice);
-        if (!(lattice.log_z > minus_infinity)) { feasible = false; return; }
-        SplitMix random{seed ^ (static_cast<uint64_t>(i) * 0xD1342543DE82EF95ull)};
-        std::vector<double> weight(Y);
-        auto draw = [&](auto&& log_weight) {
-            double high = minus_infinity, total = 0;
-            for (int64_t y = 0; y < Y; ++y) high = std::max(high, log_weight(y));
-            for (int64_t y = 0; y < Y; ++y) total += weight[y] = std::exp(log_weight(y) - high);
-            double left = random.uniform() * total;
-            int32_t last = 0;
-            for (int32_t y = 0; y < Y; ++y) {
-                if (weight[y] == 0) continue;
-                last = y;
-                if ((left -= weight[y]) < 0) break;
-            }
-            return last;
-        };
-        for (int32_t d = 0; d < n_draws; ++d) {
-            int32_t* out = labels + d * n_tokens + at;
-            const double* alpha = lattice.alpha + (lattice.length - 1) * S;
-            int32_t y = out[lattice.length - 1] = draw([&](int64_t x) { return alpha[x]; });
-            for (int64_t t = lattice.length - 1; t > 0; --t) {
-                alpha -= S;
-                const double* into = table.into(shape.pair_kind[at + t]);
-                y = out[t - 1] = draw([&](int64_t x) { return alpha[x] + into[x * S + y]; });
-            }
-        }
-    });
-    return feasible;
 }

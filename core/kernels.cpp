@@ -20,6 +20,7 @@ namespace baseline {
 #include "lanes_body.hpp"
 #include "scores_body.hpp"
 #include "chain_body.hpp"
+#include "chain_decoding_body.hpp"
 #include "descent_body.hpp"
 constexpr Kernels table{"baseline",  scores,       pullback,    chain_marginals, chain_variances, chain_score, chain_add,
                         chain_argmax, chain_kbest, chain_sample, descend,         dot,             exponentials};
@@ -38,6 +39,7 @@ namespace v3 {
 #include "lanes_body.hpp"
 #include "scores_body.hpp"
 #include "chain_body.hpp"
+#include "chain_decoding_body.hpp"
 #include "descent_body.hpp"
 constexpr Kernels table{"x86-64-v3", scores,       pullback,    chain_marginals, chain_variances, chain_score, chain_add,
                         chain_argmax, chain_kbest, chain_sample, descend,         dot,             exponentials};

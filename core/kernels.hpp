@@ -1,5 +1,5 @@
 // The hot loops, as a table of functions: one build for any processor and one for x86-64-v3 (AVX2, FMA),
-// chosen when the library is loaded. Bodies are in scores_body.hpp and chain_body.hpp.
+// chosen when the library is loaded. Bodies are in the files *_body.hpp.
 #pragma once
 
 #include <cstdint>

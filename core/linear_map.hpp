@@ -115,6 +115,32 @@ struct FeatureRows {
     }
 };
 
+// The columns that each attribute meets: those of the rows it fires on (−1 for none), each once, ascending.
+inline FeatureRows seen_features(const Csr& rows, const int32_t* column, int64_t n_attributes, int64_t width) {
+    FeatureRows seen;
+    seen.width = width;
+    seen.n_attributes = n_attributes;
+    seen.all = false;
+    seen.start.push_back(0);
+    Csr pattern;
+    pattern.start = rows.start;
+    pattern.index = rows.index;
+    const Csr attributes = transpose(pattern, n_attributes);
+    std::vector<int64_t> last(width, -1);  // the attribute that met a column last
+    for (int64_t a = 0; a < n_attributes; ++a) {
+        const size_t first = seen.column.size();
+        for (int64_t i = attributes.start[a]; i < attributes.start[a + 1]; ++i) {
+            const int32_t c = column[attributes.index[i]];
+            if (c < 0 || last[c] == a) continue;
+            last[c] = a;
+            seen.column.push_back(c);
+        }
+        std::sort(seen.column.begin() + first, seen.column.end());
+        seen.start.push_back(static_cast<int64_t>(seen.column.size()));
+    }
+    return seen;
+}
+
 class LinearMap {
   public:
     LinearMap(Csr rows, std::shared_ptr<const FeatureRows> features) : features_(std::move(features)) {

@@ -6,10 +6,12 @@ import doctest
 import os
 import pkgutil
 import re
+import sys
 import traceback
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -63,7 +65,9 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     if not blocks:
         pytest.skip("the page has no Python blocks")
     monkeypatch.chdir(tmp_path)
-    namespace: dict[str, Any] = {"__name__": "__docs__"}
+    page_module = ModuleType("__docs__")  # dataclasses look for the module of a class
+    monkeypatch.setitem(sys.modules, "__docs__", page_module)
+    namespace = vars(page_module)
     for line, code in blocks:
         run_block(code, page.name, line, namespace)
 

@@ -13,8 +13,8 @@ from parsimon.errors import ParsimonError
 from parsimon.features import Columns, ItemFeatures, Labels, TemplateFeatures, TemplateSet
 from parsimon.inspect import features
 from parsimon.model_file import dump_model
-from parsimon.penalties import L1, L2, ElasticNet
-from parsimon.sequence_training import SequenceTraining, Task, bias_features, make_batches
+from parsimon.penalties import L1, L2, ElasticNet, L1Ball
+from parsimon.sequence_training import SequenceTraining, Task, make_batches
 from parsimon.solvers import Status, Weights
 
 TEMPLATES = TemplateSet.parse("U\nU0:%x[0,0]\nU1:%x[-1,0]\nB\nB0:%x[0,0]")
@@ -70,7 +70,7 @@ def test_biases_are_penalised_or_not(data: Any) -> None:
     with_bias = SequenceTraining(penalty=L1(2.0), tol=1e-7)
     without = replace(with_bias, penalize_bias=False)
     task = without.prepare(space(), X, y)
-    free = bias_features(task.space, task.index)
+    free = task.features.bias_features()
     assert len(free) == 3 + 9  # U with three labels, B with nine pairs
     assert isinstance(task.problem.penalty, ElasticNet)
     assert task.problem.penalty.weight is not None
@@ -81,12 +81,9 @@ def test_biases_are_penalised_or_not(data: Any) -> None:
     assert result.objective <= with_bias.fit(space(), X, y).info["objective"]
 
 
-def test_only_an_elastic_net_leaves_biases_out(data: Any) -> None:
-    class Other:
-        smooth, separable = True, True
-
-    with pytest.raises(ParsimonError, match="only L1, L2 and elastic-net penalties can leave biases out"):
-        SequenceTraining(penalty=Other(), penalize_bias=False).prepare(space(), *data)  # type: ignore[arg-type]
+def test_a_penalty_that_cannot_leave_biases_out_says_so(data: Any) -> None:
+    with pytest.raises(ParsimonError, match="L1Ball cannot leave features out"):
+        SequenceTraining(penalty=L1Ball(1.0), penalize_bias=False).prepare(space(), *data)
 
 
 def test_sequence_weights(data: Any) -> None:
@@ -297,6 +294,33 @@ def test_resuming_ends_where_it_would_have_ended(data: Any, tmp_path: Path) -> N
     iterations = [event["iteration"] for event in resumed.info["history"]]
     assert iterations == sorted(set(iterations))
     assert iterations[0] == 0
+
+
+def test_resuming_remembers_the_best_on_the_development_set_and_how_long_ago_that_was(
+    data: Any, tmp_path: Path
+) -> None:
+    X, y = data
+    training = SequenceTraining(
+        penalty=ElasticNet(l1=0.2, l2=0.01),
+        tol=1e-9,
+        patience=2,
+        checkpoint=tmp_path / "run",
+        max_iterations=60,
+    )
+    dev = (X[:4], y[:4])
+    whole = training.fit(space(), X, y, dev=dev)
+
+    def kill(event: Any) -> None:
+        if event.iteration == 7:
+            raise Killed
+
+    with pytest.raises(Killed):
+        replace(training, callbacks=(kill,), checkpoint_every=0.0).fit(space(), X, y, dev=dev)
+    resumed = replace(training, resume=True).fit(space(), X, y, dev=dev)
+    best = [max(event.get("dev", 0.0) for event in model.info["history"]) for model in (whole, resumed)]
+    assert best[1] >= best[0]
+    assert np.isfinite(resumed.info["objective"])
+    assert len(resumed.info["history"]) <= 61
 
 
 def test_a_checkpoint_of_something_else_is_refused(data: Any, tmp_path: Path) -> None:

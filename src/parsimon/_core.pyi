@@ -15,6 +15,7 @@ _Int32: TypeAlias = NDArray[np.int32]
 _Int64: TypeAlias = NDArray[np.int64]
 _Bytes: TypeAlias = NDArray[np.uint8]
 _Float64: TypeAlias = NDArray[np.float64]
+_Bool: TypeAlias = NDArray[np.bool_]
 
 def instruction_set() -> str:
     """The build of the hot loops in use on this processor."""
@@ -125,6 +126,9 @@ class FeatureRows:
     def width(self) -> int: ...
     @property
     def n_features(self) -> int: ...
+    def starts(self) -> _Int64:
+        """The first feature of each attribute, and one past the last."""
+
     def describe(self, features: _Integers) -> tuple[_Int64, _Int32]:
         """Attribute and column of each feature."""
 
@@ -148,6 +152,11 @@ class LinearMap:
     def restrict(self, features: _Integers) -> LinearMap: ...
     def scores(self, w: _Float64, out: _Float64, threads: int) -> None: ...
     def pullback(self, mu: _Float64, out: _Float64, threads: int, squared: bool = False) -> None: ...
+
+def seen_features(
+    start: _Integers, index: _Integers, column: _Integers, n_attributes: int, width: int
+) -> FeatureRows:
+    """The columns that each attribute meets (−1 in a row is none)."""
 
 def distinct_rows(
     start: _Integers, index: _Integers, value: _Float64 | None
@@ -186,6 +195,64 @@ class Chain:
         self, node: _Float64, pair: _Float64, scores: _Float64, labels: _Int32, threads: int
     ) -> None: ...
     def sample(self, node: _Float64, pair: _Float64, seed: int, labels: _Int32, threads: int) -> bool: ...
+
+class OnlineChain:
+    """Rounds of online learning on chains, with weights that exist only once touched."""
+
+    def __init__(
+        self,
+        n_labels: int,
+        node: FeatureRows,
+        pair: FeatureRows,
+        node_block: _Integers,
+        pair_block: _Integers,
+        n_blocks: int,
+    ) -> None: ...
+    def add(self, node: LinearMap, pair: LinearMap, chain: Chain, gold: _Integers) -> None:
+        """Sequences to learn from."""
+
+    @property
+    def n_sequences(self) -> int: ...
+    @property
+    def n_weights(self) -> int:
+        """How many weights exist."""
+
+    @property
+    def rounds(self) -> int: ...
+    def run(
+        self, order: _Integers, question: int, cost: float, passive_aggressive: bool, step: float
+    ) -> tuple[float, int]:
+        """A round for each sequence (question 0 argmax, 1 cost-augmented argmax, 2 marginals): loss, mistakes."""
+
+    def scale(self, factors: _Float64) -> None:
+        """Multiplies the weights of each block; times zero they leave the memory."""
+
+    def norms(self, running: bool = False) -> _Float64:
+        """The 2-norm of each block, summed anew or (running) as kept along the way."""
+
+    def row_norms(self, blocks: _Bool) -> _Float64:
+        """The 2-norms of the rows of attributes in the blocks marked."""
+
+    def magnitudes(self, blocks: _Bool) -> _Float64:
+        """The absolute weights in the blocks marked."""
+
+    def pull_rows(self, by: float, blocks: _Bool) -> None:
+        """Takes that much from every row's norm, when the row next fires."""
+
+    def pull_weights(self, by: float, blocks: _Bool) -> None:
+        """Takes that much from every weight, when it next fires."""
+
+    def settle(self) -> None:
+        """Applies what was put off, and frees weights that are zero."""
+
+    def weights(self, averaged: bool = False) -> tuple[_Int64, _Float64]:
+        """Ascending features and their weights, or the averages of these over all rounds."""
+
+    def replace(self, values: _Float64) -> None:
+        """Sets the weights that exist, in the order of `weights`."""
+
+    def start(self, features: _Integers, values: _Float64) -> None:
+        """Weights to begin with."""
 
 def descend(
     gradient: _Float64,

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from parsimon._core import FeatureRows, LinearMap, distinct_rows
+from parsimon._core import FeatureRows, LinearMap, OnlineChain, distinct_rows, seen_features
 from parsimon.arrays import Array, IntArray
 from parsimon.features.observations import Observations
 from parsimon.structures.chain import Chain, ChainParts
@@ -76,8 +76,12 @@ class FeatureIndex:
         first = np.concatenate([[0], np.cumsum(observations.lengths)[:-1]]).astype(np.int64)
         previous[first[observations.lengths > 0]] = -1
         pairs = np.where((previous >= 0) & (labels >= 0), previous * n_labels + labels, -1)
-        node = _seen(observations.node, labels, n_labels, node_attributes)
-        pair = _seen(observations.pair, pairs, n_labels**2, pair_attributes)
+        node = seen_features(
+            observations.node.start, observations.node.index, labels, node_attributes, n_labels
+        )
+        pair = seen_features(
+            observations.pair.start, observations.pair.index, pairs, pair_attributes, n_labels**2
+        )
         return cls(n_labels, node, pair)
 
     def split(self, features: IntArray) -> tuple[IntArray, IntArray]:
@@ -85,14 +89,6 @@ class FeatureIndex:
         n = self.node.n_features
         cut = np.searchsorted(features, n)
         return features[:cut], features[cut:] - n
-
-
-def _seen(rows: Any, column: IntArray, width: int, n_attributes: int) -> FeatureRows:
-    columns = np.repeat(column, np.diff(rows.start))
-    known = columns >= 0
-    codes = np.unique(rows.index[known].astype(np.int64) * width + columns[known])
-    start = np.searchsorted(codes, np.arange(n_attributes + 1, dtype=np.int64) * width)
-    return FeatureRows(n_attributes, width, start.astype(np.int64), (codes % width).astype(np.int32))
 
 
 @dataclass(frozen=True)
@@ -139,6 +135,20 @@ class ChainDesign:
         node = self.node.restrict(np.ascontiguousarray(features[:cut], np.int64))
         pair = self.pair.restrict(np.ascontiguousarray(features[cut:] - n, np.int64))
         return ChainDesign(self.n_labels, node, pair, self.threads, self.workspace)
+
+    def attribute_starts(self) -> tuple[IntArray, IntArray]:
+        """The first feature of every attribute (and one past the last), for tokens and for steps."""
+        return self.node.features.starts(), self.pair.features.starts() + self.node.n_features
+
+    def new_learner(self, node_block: IntArray, pair_block: IntArray, n_blocks: int) -> OnlineChain:
+        """An online learner for chains with these features; blocks part the attributes."""
+        return OnlineChain(
+            self.n_labels, self.node.features, self.pair.features, node_block, pair_block, n_blocks
+        )
+
+    def teach(self, learner: OnlineChain, structure: Chain, gold: IntArray) -> None:
+        """Gives a learner this batch to learn from."""
+        learner.add(self.node, self.pair, structure.compiled, np.ascontiguousarray(gold, np.int32))
 
 
 def build_chain(

@@ -34,6 +34,10 @@ class Loss(Protocol):
         """Σ weight · loss, and the parts μ − gold (may overwrite `scores`)."""
         ...
 
+    def variances(self, structure: Structure, scores: Any, gold: IntArray) -> Any:
+        """The second derivative by the score of each part, or nearly; only smooth losses have one."""
+        ...
+
 
 @dataclass(frozen=True)
 class Log:
@@ -61,9 +65,21 @@ class Log:
             structure.add_output(parts, gold, -1.0)
         return structure.weigh(log_z - attained), parts
 
+    def variances(self, structure: Structure, scores: Any, gold: IntArray) -> Any:
+        """p(1 − p)."""
+        return structure.variances(structure.marginals(scores)[1])
+
+
+class _Piecewise:
+    """Losses made of straight pieces."""
+
+    def variances(self, structure: Structure, scores: Any, gold: IntArray) -> Any:
+        """There is none at the corners."""
+        raise TypeError("a loss with corners has no second derivative")
+
 
 @dataclass(frozen=True)
-class Hinge:
+class Hinge(_Piecewise):
     """The structured hinge loss with margin rescaling: a max-margin Markov network."""
 
     cost: float = 1.0
@@ -82,7 +98,41 @@ class Hinge:
 
 
 @dataclass(frozen=True)
-class Perceptron:
+class SmoothedHinge:
+    """The hinge loss with its maximum replaced by a soft one, T log Σ exp(·/T): smooth, and at most T log |Y| above it.
+
+    At T = 1 this is the softmax margin (Gimpel & Smith 2010); for T → 0 the hinge loss itself (Nesterov 2005).
+    """
+
+    temperature: float
+    cost: float = 1.0
+    name: ClassVar[str] = "smoothed-hinge"
+    oracle: ClassVar[Oracle] = Oracle.MARGINALS
+    smooth: ClassVar[bool] = True
+    partial_labels: ClassVar[bool] = False
+    trivial_at_zero: ClassVar[bool] = False
+
+    def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
+        """Σ T log Z((s + cost)/T) − s(gold), and marginals − gold."""
+        attained = structure.score(scores, gold)
+        log_z, parts = self._marginals(structure, scores, gold)
+        structure.add_output(parts, gold, -1.0)
+        return structure.weigh(self.temperature * log_z - attained), parts
+
+    def variances(self, structure: Structure, scores: Any, gold: IntArray) -> Any:
+        """p(1 − p)/T."""
+        out = structure.variances(self._marginals(structure, scores, gold)[1])
+        out.scale(1 / self.temperature)
+        return out
+
+    def _marginals(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[Any, Any]:
+        augmented = structure.augment(scores, gold, self.cost)
+        augmented.scale(1 / self.temperature)
+        return structure.marginals(augmented)
+
+
+@dataclass(frozen=True)
+class Perceptron(_Piecewise):
     """The structured perceptron's loss: how much the best output scores above gold."""
 
     name: ClassVar[str] = "perceptron"

@@ -56,11 +56,11 @@ class Problem:
         return total, gradient
 
     def curvature(self, w: Array) -> Array:
-        """The diagonal of the log loss's Hessian, or nearly: (Φ∘Φ)ᵀ p(1 − p). For smooth losses only."""
+        """The diagonal of the loss's Hessian, or nearly: (Φ∘Φ)ᵀ p(1 − p). For smooth losses only."""
         diagonal = np.zeros(self.n_features)
         for batch in self.batches:
-            _, marginals = batch.structure.marginals(batch.design.scores(w))
-            batch.design.pullback_squared(batch.structure.variances(marginals), diagonal)
+            variances = self.loss.variances(batch.structure, batch.design.scores(w), batch.gold)
+            batch.design.pullback_squared(variances, diagonal)
         return diagonal
 
     def objective(self, w: Array) -> float:

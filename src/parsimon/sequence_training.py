@@ -12,18 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from parsimon._core import FeatureRows
 from parsimon.arrays import Array, IntArray
-from parsimon.checkpoint import load_checkpoint, save_checkpoint
+from parsimon.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from parsimon.design import FeatureIndex, build_chain
 from parsimon.errors import ParsimonError
+from parsimon.feature_table import FeatureTable
 from parsimon.features.columns import Labels
 from parsimon.features.observations import Observations
 from parsimon.features.space import FeatureSpace
 from parsimon.losses import Loss, get_loss
 from parsimon.metrics import SpanCounter, has_spans
-from parsimon.penalties import L2, ElasticNet, Penalty
+from parsimon.penalties import L2, ElasticNet, Penalty, never_dropped
 from parsimon.problem import Batch, Problem
+from parsimon.selection import Candidates, Selected, Selection
 from parsimon.sequence_model import SequenceModel
 from parsimon.solvers import (
     LBFGS,
@@ -57,6 +58,7 @@ class SequenceTraining:
     dev_metric: str = "auto"
     patience: int = 10
     debias: float | None = None
+    selection: Selection | None = None
     threads: int = 1
     callbacks: Sequence[Callable[[Event], Any]] = ()
     checkpoint: Path | None = None
@@ -81,7 +83,23 @@ class SequenceTraining:
         return task.model(result, self.describe(task, result))
 
     def prepare(self, space: FeatureSpace, X: Any, y: Labels, weights: Array | None = None) -> Task:
-        """Numbers attributes and features and sets the problem up."""
+        """Numbers attributes and features and sets the problem up; with a selection, only templates that it keeps."""
+        task, observations = self._task(space, X, y, weights)
+        if self.selection is None:
+            return task
+        if not hasattr(space, "only"):
+            raise ParsimonError("templates can only be selected where there are templates; give some.")
+        monitor = Monitor(callbacks=self.callbacks, time_limit=self.time_limit)
+        selected = self.selection.select(
+            Candidates(task.problem, task.features, observations, y.ids), monitor
+        )
+        del task, observations  # before the second stage makes its own
+        smaller, _ = self._task(space.only(selected.kept), X, y, weights)
+        return replace(smaller, selected=selected)
+
+    def _task(
+        self, space: FeatureSpace, X: Any, y: Labels, weights: Array | None
+    ) -> tuple[Task, Observations]:
         observations = space.learn(X, self.threads)
         check_labels(observations, y)
         if self.candidates == "all":
@@ -94,21 +112,20 @@ class SequenceTraining:
             len(weights) != len(y) or not np.all(np.isfinite(weights)) or np.any(weights < 0)
         ):
             raise ParsimonError("sequence weights must be finite and not negative, one for every sequence.")
-        penalty = self.penalty if self.penalize_bias else self._without_bias(space, index)
+        features = FeatureTable(space, index, y.names)
+        penalty = self.penalty.bind(features)
+        if not self.penalize_bias:
+            penalty = penalty.exempt(features.bias_features(), index.n_features)
         batches = tuple(make_batches(observations, y.ids, index, self.threads, weights))
         problem = Problem(batches, get_loss(self.loss), penalty, index.n_features)
-        return Task(space, index, y.names, problem, observations.n_tokens, _mark(observations, weights))
-
-    def _without_bias(self, space: FeatureSpace, index: FeatureIndex) -> Penalty:
-        if not isinstance(self.penalty, ElasticNet):
-            raise ParsimonError("only L1, L2 and elastic-net penalties can leave biases out.")
-        return self.penalty.exempt(bias_features(space, index), index.n_features)
+        mark = _mark(observations, weights)
+        return Task(space, index, y.names, problem, observations.n_tokens, mark), observations
 
     def solve(
         self, task: Task, start: Weights, *, dev: tuple[Any, Labels] | None = None, began: float | None = None
     ) -> Result:
         """Runs the solver, then debiasing if asked for."""
-        solver = choose_solver(self.solver, task.problem, self.tol)
+        solver = self.choose_solver(task)
         monitor = Monitor(
             max_iterations=self.max_iterations,
             time_limit=self.time_limit,
@@ -118,17 +135,35 @@ class SequenceTraining:
         )
         if dev is not None:
             monitor.validation = Validation(
-                task.development_score(*dev, self.dev_metric, self.threads), patience=self.patience
+                task.development_score(*dev, self.dev_metric, self.threads),
+                every=getattr(solver, "validate_every", 5),
+                patience=self.patience,
             )
         if self.checkpoint is not None:
             path, mark = self.checkpoint, task.fingerprint()
-            monitor.checkpoint = lambda w, history: save_checkpoint(path, mark, w, history)
+            monitor.checkpoint = lambda w, history, dev: save_checkpoint(path, mark, w, history, dev)
             if self.resume:
-                start, monitor.history = load_checkpoint(path, mark)
+                start = self._take_up(load_checkpoint(path, mark), monitor)
         result = drive(solver, task.problem, start, monitor)
         if self.debias is not None and result.status is not Status.INTERRUPTED:
             result = self._debiased(task, result, monitor)
         return result
+
+    def _take_up(self, kept: Checkpoint, monitor: Monitor) -> Weights:
+        """Limits of iterations and time, and patience, count from where the first run began."""
+        monitor.history, monitor.counted_from = kept.history, 0
+        if kept.history:
+            monitor.started -= kept.history[-1].seconds
+        if kept.best is not None and monitor.validation is not None:
+            monitor.validation.resume(*kept.best)
+        return kept.weights
+
+    def choose_solver(self, task: Task) -> Solver:
+        """The solver, told how many epochs to run if it counts them, and which features its groups have."""
+        solver = choose_solver(self.solver, task.problem, self.tol)
+        if hasattr(solver, "epochs") and self.max_iterations is not None:
+            solver = replace(solver, epochs=self.max_iterations)  # type: ignore[type-var]
+        return solver.bind(task.features) if hasattr(solver, "bind") else solver
 
     def _debiased(self, task: Task, result: Result, monitor: Monitor) -> Result:
         """L-BFGS on the surviving features only, with a small L2 penalty in place of what shrank them."""
@@ -154,35 +189,28 @@ class SequenceTraining:
     def path(
         self, space: FeatureSpace, X: Any, y: Labels, strengths: Sequence[float]
     ) -> Iterator[tuple[float, SequenceModel]]:
-        """Models for falling L1 strengths, each started from the one before."""
-        if not isinstance(self.penalty, ElasticNet):
-            raise ParsimonError("a path needs an L1 or elastic-net penalty.")
+        """Models for falling strengths of the penalty, each started from the one before."""
         task = self.prepare(space, X, y)
         weights = Weights.zeros(task.problem.n_features)
         for strength in sorted(strengths, reverse=True):
-            assert isinstance(task.problem.penalty, ElasticNet)
-            task = replace(
-                task, problem=replace(task.problem, penalty=replace(task.problem.penalty, l1=strength))
-            )
+            penalty = task.problem.penalty.scaled(strength)
+            task = replace(task, problem=replace(task.problem, penalty=penalty))
             result = self.solve(task, weights)
             weights = result.weights
             yield strength, task.model(result, self.describe(task, result))
 
     def max_strength(self, space: FeatureSpace, X: Any, y: Labels) -> float:
-        """The L1 strength from which on every (penalised) weight is zero."""
+        """The strength of the penalty from which on every weight that it can drop is zero."""
         task = self.prepare(space, X, y)
-        w = np.zeros(task.problem.n_features)
-        if not self.penalize_bias:
-            free = np.sort(bias_features(space, task.index))
-            result = drive(
-                LBFGS(),
-                replace(task.problem.restrict(free), penalty=L2(0.0)),
-                Weights(np.zeros(len(free)), None, len(free)),
-            )
-            w[free] = result.weights.values
-        _, gradient = task.problem.loss_and_gradient(w)
-        weight = getattr(task.problem.penalty, "weight", None)
-        return ElasticNet(l1=1.0, weight=weight).dual_norm(gradient)
+        problem = task.problem
+        free = never_dropped(problem.penalty, problem.n_features)
+        values = np.zeros(len(free))
+        if len(free):
+            alone = replace(problem.restrict(free), penalty=L2(0.0))
+            values = drive(LBFGS(), alone, Weights(values, None, len(free))).weights.dense()
+        _, gradient = problem.loss_and_full_gradient(values, free)
+        gradient[free] = 0.0  # but for rounding
+        return problem.penalty.dual_norm(gradient)
 
     def describe(self, task: Task, result: Result) -> dict[str, Any]:
         """What a model remembers of its training. Not how long it took: the same training makes the same file."""
@@ -196,9 +224,12 @@ class SequenceTraining:
             "candidates": self.candidates,
             "candidate_features": task.problem.n_features,
             "candidate_attributes": task.space.n_node + task.space.n_pair,
-            "candidate_templates": len(task.space.template_names()),
+            "candidate_templates": len(
+                task.space.template_names() if task.selected is None else task.selected.names
+            ),
             "sequences": sum(batch.structure.n_instances for batch in task.problem.batches),
             "tokens": task.n_tokens,
+            "selection": None if task.selected is None else self._described(task.selected),
             "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
             "debias": self.debias,
             "status": result.status.value,
@@ -206,6 +237,15 @@ class SequenceTraining:
             "kkt": result.kkt,
             "gap": result.gap,
             "history": thinned(result.history),
+        }
+
+    def _described(self, selected: Selected) -> dict[str, Any]:
+        assert self.selection is not None
+        return {
+            "name": self.selection.name,
+            "templates": [[name, round(score, 6)] for name, score in selected.order if score > 0],
+            "instantiated": max((n for event in selected.history for n in event.instantiated), default=None),
+            "history": thinned(selected.history),
         }
 
 
@@ -219,6 +259,12 @@ class Task:
     problem: Problem
     n_tokens: int
     mark: int = 0  # tells inputs apart
+    selected: Selected | None = None
+
+    @property
+    def features(self) -> FeatureTable:
+        """What the features mean."""
+        return FeatureTable(self.space, self.index, self.labels)
 
     def model(self, result: Result, info: dict[str, Any]) -> SequenceModel:
         """The model that a result stands for."""
@@ -334,21 +380,6 @@ def check_labels(observations: Observations, y: Labels) -> None:
         raise ParsimonError(f"sequence {i} has {observations.lengths[i]} tokens but {y.lengths[i]} labels.")
     if not len(y.names):
         raise ParsimonError("no token has a label, so there is nothing to learn.")
-
-
-def bias_features(space: FeatureSpace, index: FeatureIndex) -> IntArray:
-    """Features that look at nothing but labels: biases and label bigrams."""
-    node, pair = space.constant()
-    Y = index.n_labels
-
-    def all_of(rows: FeatureRows, attributes: IntArray, width: int) -> IntArray:
-        attribute = np.repeat(attributes.astype(np.int64), width)
-        found = rows.find(attribute, np.tile(np.arange(width, dtype=np.int32), len(attributes)))
-        return found[found >= 0]
-
-    return np.concatenate(
-        [all_of(index.node, node, Y), all_of(index.pair, pair, Y * Y) + index.node.n_features]
-    )
 
 
 def thinned(history: list[Event], most: int = 200) -> list[dict[str, Any]]:

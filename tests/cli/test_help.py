@@ -32,8 +32,17 @@ def test_every_command_has_a_help_page(run, command):
 def test_help_shows_examples_defaults_and_headings(run):
     text = run("train", "sequence", "--help").stdout
     assert "Examples:" in text
-    assert "[default: 0.5]" in text
-    headings = ["Files:", "What to learn:", "How long:", "Safety:", "Reading:", "Running:", "Other:"]
+    assert "0.5;" in text
+    headings = [
+        "Files:",
+        "What to learn:",
+        "Which templates to keep:",
+        "How long:",
+        "Safety:",
+        "Reading:",
+        "Running:",
+        "Other:",
+    ]
     places = [text.index(f"\n{heading}\n") for heading in headings]
     assert places == sorted(places)
 

@@ -98,6 +98,79 @@ def test_debias_refits_what_is_left(run, folder):
         assert abs(refit.weights).sum() > abs(shrunk.weights).sum()
 
 
+@pytest.mark.parametrize("refit", ["crf", "mira", "hinge", "perceptron"])
+def test_templates_are_chosen_and_the_rest_refitted(run, folder, refit):
+    options = [
+        "--select",
+        "sparseptron",
+        "--budget",
+        2,
+        "--select-epochs",
+        3,
+        "--refit",
+        refit,
+        "--max-iter",
+        5,
+    ]
+    result = run(*training(folder, *options))
+    assert result.exit_code == 0, result.output
+    model = load_model(folder / "a.model")
+    assert len(model.space.templates) <= 3  # two, and the label bigram
+    assert model.info["candidate_templates"] == 5
+    assert model.info["loss"] == {"crf": "log", "mira": "hinge"}.get(refit, refit)
+    assert model.info["selection"]["name"] == "sparseptron"
+    assert "of 5" in result.output
+
+
+@pytest.mark.parametrize("select", ["information-gain", "group-lasso"])
+def test_other_ways_to_choose_templates(run, folder, select):
+    assert run(*training(folder, "--select", select, "--budget", 2)).exit_code == 0
+    assert load_model(folder / "a.model").info["selection"]["name"] == select
+
+
+@pytest.mark.parametrize("groups", ["template", "attribute", "label"])
+def test_group_lasso(run, folder, groups):
+    result = run(*training(folder, "--group-lasso", 0.5, "--groups", groups))
+    assert result.exit_code == 0, result.output
+    info = load_model(folder / "a.model").info
+    assert (info["l1"], info["l2"]) == (0.0, 1e-5)
+    assert info["kkt"] is not None
+
+
+def test_mira_has_no_penalty_unless_one_is_named(run, folder):
+    assert run(*training(folder, "--solver", "mira", "--loss", "hinge", "--max-iter", 3)).exit_code == 0
+    info = load_model(folder / "a.model").info
+    assert (info["l1"], info["l2"], len(info["history"])) == (0.0, 0.0, 3)
+    assert run(*training(folder, "--solver", "mira", "--loss", "hinge", "--l2", 0.1)).exit_code == 0
+    assert load_model(folder / "a.model").info["l2"] == 0.1
+
+
+def test_the_seed_is_that_of_online_learning(run, folder):
+    def weights(seed):
+        run(*training(folder, "--solver", "sgd", "--loss", "perceptron", "--max-iter", 2, "--seed", seed))
+        return load_model(folder / "a.model").weights.tolist()
+
+    assert weights(1) == weights(1) != weights(2)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--refit", "mira"], ["--refit", "--select"]),
+        (["--budget", "3"], ["--budget", "--select"]),
+        (["--solver", "mira"], ["mira", "hinge"]),
+        (["--solver", "mira", "--loss", "hinge", "--tol", "0.1"], ["mira", "tolerance"]),
+        (["--solver", "owlqn", "--group-lasso", "1"], ["owlqn", "by itself"]),
+        (["--group-lasso", "-1"], ["-1"]),
+    ],
+)
+def test_combinations_that_cannot_work_are_refused_before_reading(run, folder, options, words):
+    (folder / "train.txt").write_text("")
+    result = run(*training(folder, *options))
+    assert result.exit_code == 2
+    assert all(word in result.output for word in words), result.output
+
+
 def test_partial_labels(run, folder):
     text = (folder / "train.txt").read_text().replace("I-NP", "?").replace("B-PP", "_")
     (folder / "train.txt").write_text(text)

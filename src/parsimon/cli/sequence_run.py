@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +16,26 @@ from parsimon import __version__
 from parsimon.cli.failures import Interrupted, say
 from parsimon.cli.options import column_file
 from parsimon.cli.output import check_writable
-from parsimon.cli.train import SequenceJob
+from parsimon.cli.train import BUDGET, SequenceJob
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, Labels, split_labels
 from parsimon.features.presets import get_preset, preset_names
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.templates import TemplateSet
+from parsimon.groups import ByAttribute, ByLabel, ByTemplate, Groups
 from parsimon.inspect import summary
 from parsimon.losses import get_loss
 from parsimon.model_file import load_model, save_model
-from parsimon.penalties import ElasticNet
+from parsimon.penalties import ElasticNet, GroupLasso, Penalty
 from parsimon.problem import Problem
 from parsimon.report.json_lines import JsonLines
 from parsimon.report.progress import Progress, progress
 from parsimon.report.tables import facts, file_size, objective_text, of
 from parsimon.report.time_left import TimeLeft
+from parsimon.selection import GroupLassoPath, InformationGain, Selection, Sparseptron
 from parsimon.sequence_model import SequenceModel
 from parsimon.sequence_training import SequenceTraining
-from parsimon.solvers import Result, Status, Weights, choose_solver
+from parsimon.solvers import SOLVERS, Online, Result, Solver, Status, Weights, choose_solver
 
 
 def run(job: SequenceJob) -> None:
@@ -41,6 +43,7 @@ def run(job: SequenceJob) -> None:
     began = time.perf_counter()
     check_files(job)
     templates = read_templates(job)
+    check_selection(job)
     tolerance = check_solver(job)
     initial = load_model(job.initial) if job.initial is not None else None
     resume = resumes(job)
@@ -114,8 +117,54 @@ def template_encoding(job: SequenceJob) -> str:
 
 def check_solver(job: SequenceJob) -> float | None:
     """Refuses a solver that cannot do what was asked; gives its tolerance."""
-    problem = Problem((), get_loss(job.loss), ElasticNet(job.l1, job.l2), 0)
-    return getattr(choose_solver(job.solver, problem, job.tol), "tol", None)
+    loss, solver = job.method
+    penalty = ElasticNet(*job.strengths) if job.group_lasso is None else nothing(penalty_of(job))
+    problem = Problem((), get_loss(loss), penalty, 0)
+    return getattr(choose_solver(solver, problem, job.tol), "tol", None)
+
+
+def check_selection(job: SequenceJob) -> None:
+    """Refuses options of a first stage that there is not."""
+    if job.select is None:
+        for name in ("refit", "budget"):
+            if getattr(job, name) is not None:
+                raise ParsimonError(
+                    f"--{name} is about choosing templates; add --select, as in --select sparseptron."
+                )
+
+
+def penalty_of(job: SequenceJob) -> Penalty:
+    """L1, L2 and groups as asked for."""
+    l1, l2 = job.strengths
+    if job.group_lasso is None:
+        return ElasticNet(l1=l1, l2=l2)
+    grouping = {"template": ByTemplate, "attribute": ByAttribute, "label": ByLabel}[job.groups]()
+    return GroupLasso(job.group_lasso, groups=grouping, l1=l1, l2=l2)
+
+
+def nothing(penalty: Penalty) -> Penalty:
+    """The same penalty on no feature at all: enough to see which solvers can deal with it."""
+    return replace(penalty, groups=Groups.from_lists([], 0))  # type: ignore[type-var]
+
+
+def selection_of(job: SequenceJob) -> Selection | None:
+    """The first stage, if there is one."""
+    if job.select is None:
+        return None
+    budget = job.budget or BUDGET
+    stages: dict[str, Selection] = {
+        "sparseptron": Sparseptron(budget, job.select_epochs, seed=job.seed),
+        "group-lasso": GroupLassoPath(budget),
+        "information-gain": InformationGain(budget),
+    }
+    return stages[job.select]
+
+
+def solver_of(job: SequenceJob) -> str | Solver:
+    """The solver; one that learns online gets its seed."""
+    _, name = job.method
+    solver = SOLVERS[name]() if name in SOLVERS else None
+    return replace(solver, seed=job.seed) if isinstance(solver, Online) and job.seed else name
 
 
 def resumes(job: SequenceJob) -> bool:
@@ -145,14 +194,14 @@ def open_log(job: SequenceJob, resume: bool, stack: ExitStack) -> JsonLines | No
         "dev",
         "templates",
         "initial",
-        "loss",
-        "l1",
-        "l2",
         "penalize_bias",
         "candidates",
         "cutoff",
     )
-    asked = {name: getattr(job, name) for name in (*told, "solver", "debias", "threads")}
+    asked = {
+        name: getattr(job, name) for name in (*told, "group_lasso", "select", "budget", "debias", "threads")
+    }
+    asked |= dict(zip(("loss", "solver", "l1", "l2"), (*job.method, *job.strengths), strict=True))
     log.start(parsimon=__version__, model=str(job.model), resumed=resume, **asked)
     return log
 
@@ -161,17 +210,18 @@ def settings(job: SequenceJob, callbacks: list[Any], resume: bool) -> SequenceTr
     """The options of the command line as those of training."""
     safe = job.checkpoint_every > 0 or resume
     return SequenceTraining(
-        loss=job.loss,
-        penalty=ElasticNet(l1=job.l1, l2=job.l2),
+        loss=job.method[0],
+        penalty=penalty_of(job),
         penalize_bias=job.penalize_bias,
         candidates=job.candidates,
-        solver=job.solver,
+        solver=solver_of(job),
         tol=job.tol,
         max_iterations=job.max_iter,
         time_limit=job.time_limit,
         dev_metric=job.dev_metric,
         patience=job.patience,
         debias=job.debias,
+        selection=selection_of(job),
         threads=job.threads,
         callbacks=callbacks,
         checkpoint=job.checkpoint_file if safe else None,
@@ -234,7 +284,7 @@ def fit(
         dev = read(job, job.dev, templates)
         if (dev[1].ids < 0).any():
             raise ParsimonError(f"{job.dev} has tokens without a label; development data need all of them.")
-    watch.phase("making features")
+    watch.phase("making features" if job.select is None else f"choosing templates: {job.select}")
     task = training.prepare(TemplateFeatures(templates, cutoff=job.cutoff), X, y)
     start = Weights.zeros(task.problem.n_features) if initial is None else task.weights_of(initial)
     watch.phase("training")

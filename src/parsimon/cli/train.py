@@ -21,12 +21,34 @@ from parsimon.cli.options import (
 
 # Named here because the modules that know them are too heavy for a help page.
 LOSSES = ("log", "hinge", "perceptron")
-SOLVERS = ("auto", "lbfgs", "working-set", "owlqn", "subgradient")
+SOLVERS = (
+    "auto",
+    "lbfgs",
+    "working-set",
+    "owlqn",
+    "block-working-set",
+    "fista",
+    "subgradient",
+    "smoothing",
+    "mira",
+    "sgd",
+)
+SELECTIONS = ("sparseptron", "group-lasso", "information-gain")
+GROUPS = ("template", "attribute", "label")
+# What a second stage minimises, and how.
+REFITS = {
+    "crf": ("log", "auto"),
+    "mira": ("hinge", "mira"),
+    "hinge": ("hinge", "auto"),
+    "perceptron": ("perceptron", "sgd"),
+}
+L1, L2, BUDGET = 0.5, 1e-5, 30
 DEV_METRICS = ("auto", "f1", "accuracy")
 DEBIAS = 0.5  # the best of 0.1, 0.3, 0.5, 1, 2 on a held-out tenth of the chunking training set
 
 # Headings of the help page.
-FILES, LEARNING, STOPPING, SAFETY, RUNNING = "Files", "What to learn", "How long", "Safety", "Running"
+FILES, LEARNING, CHOOSING = "Files", "What to learn", "Which templates to keep"
+STOPPING, SAFETY, RUNNING = "How long", "Safety", "Running"
 
 EXAMPLES = """
 \b
@@ -35,6 +57,7 @@ Examples:
   parsimon train sequence train.txt -m chunk.model -t chunking --dev dev.txt --l1 1
   parsimon train sequence train.txt -m chunk.model --log chunk.jsonl --time-limit 600
   parsimon train sequence train.txt -m chunk.model --resume
+  parsimon train sequence train.txt -m ner.model -t martins-ner --select sparseptron --budget 100 --refit mira
 """
 
 
@@ -49,14 +72,21 @@ class SequenceJob:
     initial: str | None
     log: Path | None
     float32: bool
-    l1: float
-    l2: float
-    loss: str
+    l1: float | None
+    l2: float | None
+    group_lasso: float | None
+    groups: str
+    loss: str | None
     penalize_bias: bool
     candidates: str
     cutoff: int
     debias: float | None
-    solver: str
+    select: str | None
+    budget: int | None
+    select_epochs: int
+    refit: str | None
+    seed: int
+    solver: str | None
     tol: float | None
     max_iter: int | None
     time_limit: float | None
@@ -79,6 +109,19 @@ class SequenceJob:
     def checkpoint_file(self) -> Path:
         """Where checkpoints go: beside the model, unless another place was named."""
         return self.checkpoint or self.model.with_name(f"{self.model.name}.ckpt")
+
+    @property
+    def method(self) -> tuple[str, str]:
+        """Loss and solver: as named, or else those of --refit."""
+        loss, solver = REFITS[self.refit or "crf"]
+        return self.loss or loss, self.solver or solver
+
+    @property
+    def strengths(self) -> tuple[float, float]:
+        """l1 and l2: as named, or else the defaults. Online learners and group penalties have none of their own."""
+        online = self.method[1] in ("mira", "sgd")
+        l1 = 0.0 if online or self.group_lasso is not None else L1
+        return l1 if self.l1 is None else self.l1, (0.0 if online else L2) if self.l2 is None else self.l2
 
 
 @click.group("train", context_settings=CONTEXT, short_help="Train a model.")
@@ -115,20 +158,20 @@ path = click.Path(path_type=Path)
 @number(
     "--l1",
     section=LEARNING,
-    default=0.5,
+    show_default=f"{L1}; 0 with --group-lasso, mira or sgd",
     help="L1 strength: the larger, the fewer features. Wapiti's rho1, CRFsuite's c1.",
 )
 @number(
     "--l2",
     section=LEARNING,
-    default=1e-5,
+    show_default=f"{L2}; 0 with mira or sgd",
     help="L2 strength. Wapiti's rho2, twice CRFsuite's c2.",
 )
 @option(
     "--loss",
     section=LEARNING,
     type=click.Choice(LOSSES),
-    default="log",
+    show_default="log, or what --refit says",
     help="'log' makes a conditional random field.",
 )
 @option(
@@ -160,12 +203,53 @@ path = click.Path(path_type=Path)
     metavar="[L2]",
     help=f"At the end, refit the features that are left with this L2 strength only ({DEBIAS} if not named).",
 )
+@number(
+    "--group-lasso",
+    section=CHOOSING,
+    metavar="STRENGTH",
+    help="Also penalise groups of features, which are kept or dropped as wholes.",
+)
+@option(
+    "--groups",
+    section=CHOOSING,
+    type=click.Choice(GROUPS),
+    default="template",
+    help="The groups of --group-lasso: a template's features, an attribute's, or a label's.",
+)
+@option(
+    "--select",
+    section=CHOOSING,
+    type=click.Choice(SELECTIONS),
+    help="A first stage that chooses templates; what is said of learning is about the second.",
+)
+@option(
+    "--budget",
+    section=CHOOSING,
+    type=click.IntRange(min=1),
+    metavar="N",
+    show_default=str(BUDGET),
+    help="How many templates --select may keep, biases and label bigrams not counted.",
+)
+@option(
+    "--select-epochs",
+    section=CHOOSING,
+    type=click.IntRange(min=1),
+    default=5,
+    metavar="N",
+    help="Passes of the sparseptron over the data.",
+)
+@option(
+    "--refit",
+    section=CHOOSING,
+    type=click.Choice(list(REFITS)),
+    help="What the second stage is: short for --loss and --solver.",
+)
 @option(
     "--solver",
     section=STOPPING,
     type=click.Choice(SOLVERS),
-    default="auto",
-    help="'auto' takes the first that fits the loss and the penalty.",
+    show_default="auto, or what --refit says",
+    help="'auto' takes the first that fits the loss and the penalty; 'mira' and 'sgd' learn online.",
 )
 @positive(
     "--tol",
@@ -174,7 +258,11 @@ path = click.Path(path_type=Path)
     help="Stop when the optimality conditions hold to this fraction of their violation at zero weights.",
 )
 @option(
-    "--max-iter", section=STOPPING, type=click.IntRange(min=1), metavar="N", help="Stop after N iterations."
+    "--max-iter",
+    section=STOPPING,
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Stop after N iterations, or epochs of online learning.",
 )
 @positive(
     "--time-limit",
@@ -234,6 +322,7 @@ path = click.Path(path_type=Path)
 )
 @reading_options
 @threads_option
+@option("--seed", section=RUNNING, type=int, default=0, metavar="N", help="For the order of online learning.")
 @option(
     "-v",
     "--verbose",

@@ -22,6 +22,7 @@ from parsimon.losses import Loss
 from parsimon.metrics import has_spans, span_f1, token_accuracy
 from parsimon.model_file import dump_model, load_model, parse_model, save_model
 from parsimon.penalties import ElasticNet, Penalty
+from parsimon.selection import Selection
 from parsimon.sequence_model import SequenceModel
 from parsimon.sequence_training import SequenceTraining
 from parsimon.solvers import Event, Solver
@@ -52,7 +53,9 @@ class SequenceLabeler(BaseEstimator):
     loss : {"log", "hinge", "perceptron"} or Loss
         ``log`` is a conditional random field.
     penalty : Penalty or None
-        Takes the place of `l1` and `l2`.
+        Takes the place of `l1` and `l2`; for instance ``GroupLasso(5.0)``, which drops whole templates.
+    selection : Selection or None
+        A first stage that chooses templates, for instance ``Sparseptron(budget=30)``; all else is about the second.
     penalize_bias : bool
         Whether biases and label bigrams are penalised like all other features, as Wapiti and CRFsuite do.
     candidates : {"all", "seen"}
@@ -60,9 +63,9 @@ class SequenceLabeler(BaseEstimator):
     cutoff : int
         Attributes that occur less often are left out.
     solver : str or Solver
-        ``auto``, ``working-set``, ``owlqn``, ``lbfgs``, ``subgradient``.
+        ``auto``, or one of `parsimon.solvers.SOLVERS`: ``working-set``, ``fista``, ``mira``, ``sgd``, …
     tol, max_iter, time_limit
-        When to stop: optimality tolerance, iterations, seconds.
+        When to stop: optimality tolerance, iterations (or epochs), seconds.
     debias : float or None
         After an L1 fit, refit the surviving features with this (small) L2 strength only.
     decoding : str, Transitions, list of pairs or None
@@ -95,6 +98,7 @@ class SequenceLabeler(BaseEstimator):
         l2: float = 1e-5,
         loss: str | Loss = "log",
         penalty: Penalty | None = None,
+        selection: Selection | None = None,
         penalize_bias: bool = True,
         candidates: str = "all",
         cutoff: int = 1,
@@ -116,6 +120,7 @@ class SequenceLabeler(BaseEstimator):
         self.l2 = l2
         self.loss = loss
         self.penalty = penalty
+        self.selection = selection
         self.penalize_bias = penalize_bias
         self.candidates = candidates
         self.cutoff = cutoff
@@ -159,15 +164,16 @@ class SequenceLabeler(BaseEstimator):
         return self
 
     def path(self, X: Any, y: Any, strengths: Sequence[float]) -> Iterator[tuple[float, SequenceLabeler]]:
-        """Fitted labellers for falling L1 strengths, each started from the one before."""
+        """Fitted labellers for falling strengths of the penalty, each started from the one before."""
         space, data = self._space_and_data(X, None)
         for strength, model in self._training().path(space, data, Labels.from_sequences(y), strengths):
-            labeler = type(self)(**{**self.get_params(deep=False), "l1": strength})
+            strong = {"l1": strength} if self.penalty is None else {"penalty": self.penalty.scaled(strength)}
+            labeler = type(self)(**{**self.get_params(deep=False), **strong})
             labeler._take(model)
             yield strength, labeler
 
     def max_strength(self, X: Any, y: Any) -> float:
-        """The smallest l1 at which every penalised weight is zero."""
+        """The smallest strength (l1, or that of a group penalty) at which every penalised weight is zero."""
         space, data = self._space_and_data(X, None)
         return self._training().max_strength(space, data, Labels.from_sequences(y))
 
@@ -263,6 +269,7 @@ class SequenceLabeler(BaseEstimator):
             dev_metric=self.dev_metric,
             patience=self.patience,
             debias=self.debias,
+            selection=self.selection,
             threads=self._threads,
             callbacks=() if self.callback is None else (self.callback,),
         )

@@ -131,6 +131,18 @@ class TemplateFeatures:
             expansion.load([renumber[tuples] for tuples in part])
         return kept
 
+    def only(self, kept: BoolArray) -> TemplateFeatures:
+        """An empty space with some of the templates (marked in the order of `template_names`)."""
+        names = [t.skeleton for t in (*self._node.representative, *self._pair.representative)]
+        chosen = {(name, i < len(self._node.representative)) for i, name in enumerate(names) if kept[i]}
+        templates = tuple(
+            t
+            for t in self.templates
+            if (t.kind != "edge" and (t.skeleton, True) in chosen)
+            or (t.kind != "node" and (t.skeleton, False) in chosen)
+        )
+        return TemplateFeatures(TemplateSet(templates, self.templates.boundary), self.cutoff)
+
     def node_names(self, attributes: IntArray) -> list[str]:
         """For instance ``U05:the/dog``."""
         return self._node.names(attributes, self.strings)

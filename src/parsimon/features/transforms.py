@@ -120,18 +120,56 @@ def charclass(value: str) -> str:
     | `uncased` | letters of a script without case | `東京` |
     """
     types = {_character_type(character) for character in value}
-    letters = "".join(character for character in value if character.isalpha())
     if "0" in types:
         return "alnum" if types & {"A", "a"} else "number"
     if not types & {"A", "a"}:
         return "punct" if value else "empty"
+    return _letter_case(value) or "uncased"
+
+
+def _letter_case(value: str) -> str:
+    """`lower`, `init-cap`, `all-caps` or `mixed`, by the letters alone; empty when none of them has a case."""
+    letters = "".join(character for character in value if character.isalpha())
     if letters.islower():
         return "lower"
     if letters[:1].isupper() and (len(letters) == 1 or letters[1:].islower()):
         return "init-cap"
     if letters.isupper():
         return "all-caps"
-    return "mixed" if letters.lower() != letters.upper() else "uncased"
+    return "mixed" if letters.lower() != letters.upper() else ""
+
+
+# What a test sees beyond the ends of a sequence (`TemplateSet.boundary_value`). The indicators below leave it
+# as it is: a capital at the start of a sentence says little, and `lower` for the token before would hide that.
+_BOUNDARY = re.compile(r"_[xB][+-][1-8#]")
+
+
+def case(value: str) -> str:
+    """The case of the letters, whatever else is in the token.
+
+    `lower`, `init-cap`, `all-caps` and `mixed` as in `charclass`, and `none` for a token without cased letters.
+    """
+    if _BOUNDARY.fullmatch(value):
+        return value
+    return _letter_case(value) or "none"
+
+
+def has_digit(value: str) -> str:
+    """`true` if a digit is in the token, in any script, else `false`."""
+    return _contains(value, "N")
+
+
+def has_punct(value: str) -> str:
+    """`true` if punctuation or a symbol (`$`, `+`) is in the token, in any script, else `false`."""
+    return _contains(value, "PS")
+
+
+def _contains(value: str, categories: str) -> str:
+    """Whether a character of one of these Unicode categories is in the value."""
+    if _BOUNDARY.fullmatch(value):
+        return value
+    found = any(unicodedata.category(character)[0] in categories for character in value)
+    return "true" if found else "false"
 
 
 def prefix(value: str, length: int) -> str:
@@ -299,6 +337,11 @@ _REGISTRY: dict[str, Definition] = {
     "lower-ascii": Definition("lower-ascii", _plain(lower_ascii), "A–Z to lower case, as Wapiti's %X"),
     "shape": Definition("shape", _plain(shape), "types of characters: Confidence → Aa, 2,664,098 → 0,0+,0+"),
     "charclass": Definition("charclass", _plain(charclass), "one class for the token: init-cap, number, ..."),
+    "case": Definition(
+        "case", _plain(case), "the case of the letters: lower, init-cap, all-caps, mixed, none"
+    ),
+    "has-digit": Definition("has-digit", _plain(has_digit), "true or false: is there a digit?"),
+    "has-punct": Definition("has-punct", _plain(has_punct), "true or false: is there punctuation?"),
     "prefix": Definition("prefix:N", _counted(prefix), "the first N characters"),
     "suffix": Definition("suffix:N", _counted(suffix), "the last N characters"),
     "test": Definition("test:REGEXP", _regexp(matches), "true or false: does it match? Wapiti's %t"),

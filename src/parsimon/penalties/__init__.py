@@ -1,6 +1,22 @@
 """Penalties Ω(w): value, proximal operator, distance from optimality, dual norm. They never see data."""
 
-from parsimon.penalties.base import Penalty
+from parsimon.penalties.base import BasePenalty, Penalty, never_dropped
 from parsimon.penalties.elastic_net import L1, L2, ElasticNet
+from parsimon.penalties.group_lasso import ElasticNetGroups, GroupLasso, SparseGroupLasso
+from parsimon.penalties.l1_ball import L1Ball
+from parsimon.penalties.overlapping import OverlappingGroupLasso, TreeLasso
 
-__all__ = ["L1", "L2", "ElasticNet", "Penalty"]
+__all__ = [
+    "L1",
+    "L2",
+    "BasePenalty",
+    "ElasticNet",
+    "ElasticNetGroups",
+    "GroupLasso",
+    "L1Ball",
+    "OverlappingGroupLasso",
+    "Penalty",
+    "SparseGroupLasso",
+    "TreeLasso",
+    "never_dropped",
+]

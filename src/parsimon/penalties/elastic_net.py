@@ -8,11 +8,17 @@ import numpy as np
 
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
-from parsimon.errors import ParsimonError
+from parsimon.penalties.base import BasePenalty, check_strengths
+
+
+def soft_threshold(v: Array, threshold: float | Array) -> Array:
+    """sign(v) max(|v| − threshold, 0): the proximal operator of the L1 norm."""
+    out: Array = np.clip(v, -threshold, threshold)
+    return np.subtract(v, out, out=out)
 
 
 @dataclass(frozen=True)
-class ElasticNet:
+class ElasticNet(BasePenalty):
     """Ω(w) = Σ_k c_k (l1 |w_k| + l2/2 w_k²), with c_k = 1 unless `weight` says otherwise (0: not penalised).
 
     The strengths are Wapiti's ρ1 and ρ2.
@@ -28,9 +34,7 @@ class ElasticNet:
     weight: Array | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name, strength in (("l1", self.l1), ("l2", self.l2)):
-            if not (np.isfinite(strength) and strength >= 0):
-                raise ParsimonError(f"the penalty strength {name} must be zero or more, not {strength}.")
+        check_strengths(l1=self.l1, l2=self.l2)
 
     @property
     def smooth(self) -> bool:
@@ -41,6 +45,11 @@ class ElasticNet:
     def separable(self) -> bool:
         """Always."""
         return True
+
+    @property
+    def strength(self) -> float:
+        """`l1`."""
+        return self.l1
 
     @property
     def l1_strength(self) -> float | Array:
@@ -64,10 +73,14 @@ class ElasticNet:
 
     def prox(self, v: Array, step: float | Array) -> Array:
         """Soft threshold, then shrink: sign(v) max(|v| − step·l1, 0) / (1 + step·l2)."""
-        out: Array = (
-            np.sign(v) * np.maximum(np.abs(v) - step * self.l1_strength, 0.0) / (1 + step * self.l2_strength)
-        )
+        out = soft_threshold(v, step * self.l1_strength)
+        if self.l2 > 0:
+            out /= 1 + step * self.l2_strength
         return out
+
+    def even_steps(self, steps: Array) -> Array:
+        """The steps given: every weight is by itself."""
+        return steps
 
     def violation(self, w: Array, gradient: Array) -> Array:
         """|g + l2 w + l1 sign(w)| where w ≠ 0, max(|g| − l1, 0) where w = 0."""
@@ -83,6 +96,17 @@ class ElasticNet:
             return float(np.max(np.abs(gradient), initial=0.0))
         penalised = self.weight > 0
         return float(np.max(np.abs(gradient[penalised]) / self.weight[penalised], initial=0.0))
+
+    def polar(self, gradient: Array) -> float:
+        """max |g_k| / (l1 c_k)."""
+        penalised = self.l1 > 0 if self.weight is None else (self.l1 * self.weight) > 0
+        if np.any(gradient[~np.broadcast_to(penalised, gradient.shape)]):
+            return float("inf")
+        return self.dual_norm(gradient) / self.l1 if self.l1 > 0 else 0.0
+
+    def scaled(self, strength: float) -> ElasticNet:
+        """The same with another `l1`."""
+        return replace(self, l1=strength)
 
     def restrict(self, features: IntArray) -> ElasticNet:
         """The same strengths on some of the weights."""

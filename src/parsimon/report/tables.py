@@ -128,6 +128,9 @@ def summary_text(name: str, size: int, summary: dict[str, Any]) -> str:
     if training.get("loss"):
         strengths = ", ".join(f"{k} {training[k]:g}" for k in ("l1", "l2") if training.get(k) is not None)
         pairs.append(("by", f"{training['loss']} loss, {strengths}"))
+    if training.get("selection"):
+        pairs.append(("templates by", f"{training['selection']['name']}, best first:"))
+        pairs += [("", f"{score:10.4g}  {name}") for name, score in training["selection"]["templates"]]
     if training.get("objective") is not None:
         pairs.append(("objective", objective_text(training["objective"], training.get("kkt"))))
     if training.get("status"):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 
 from parsimon.errors import ParsimonError
 from parsimon.problem import Problem
+from parsimon.solvers.active_groups import ActiveGroups
 from parsimon.solvers.base import (
     Event,
     Iterate,
@@ -17,22 +19,32 @@ from parsimon.solvers.base import (
     check_compatible,
 )
 from parsimon.solvers.driver import Monitor, Validation, drive
+from parsimon.solvers.fista import FISTA
 from parsimon.solvers.lbfgs import LBFGS
+from parsimon.solvers.online import Budget, Decreasing, Online, PassiveAggressive
 from parsimon.solvers.owlqn import OWLQN
 from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
+from parsimon.solvers.smoothing import Smoothing
 from parsimon.solvers.subgradient import Subgradient
 from parsimon.solvers.working_set import WorkingSet
 
 __all__ = [
+    "FISTA",
     "LBFGS",
     "OWLQN",
     "SOLVERS",
+    "ActiveGroups",
+    "Budget",
+    "Decreasing",
     "Event",
     "Iterate",
     "Monitor",
+    "Online",
+    "PassiveAggressive",
     "ProximalQuasiNewton",
     "Requires",
     "Result",
+    "Smoothing",
     "Solver",
     "Status",
     "Subgradient",
@@ -48,13 +60,27 @@ def _working_set_owlqn(tol: float = 1e-5) -> WorkingSet:
     return WorkingSet(tol=tol, inner=OWLQN(tol=0.0), steps=(20, 60, 200))
 
 
-# By name; `auto` takes the first that fits the problem. Both solvers for L1 look at all features only now and
-# then; they differ in what they do in between: proximal quasi-Newton, or OWL-QN.
+def _working_set_groups(tol: float = 1e-5) -> WorkingSet:
+    return WorkingSet(tol=tol, inner=ActiveGroups(tol=0.0), steps=(50, 100, 200, 500))
+
+
+def _mira() -> Online:
+    return Online(step=PassiveAggressive())
+
+
+# By name; `auto` takes the first that fits the problem. Solvers with working sets look at all features only now and
+# then; they differ in what they do in between: proximal quasi-Newton, OWL-QN, or (for groups) proximal gradient and
+# quasi-Newton in turn.
 SOLVERS: dict[str, Callable[..., Solver]] = {
     "lbfgs": LBFGS,
     "working-set": WorkingSet,
     "owlqn": _working_set_owlqn,
+    "block-working-set": _working_set_groups,
+    "fista": FISTA,
     "subgradient": Subgradient,
+    "smoothing": Smoothing,
+    "mira": _mira,
+    "sgd": Online,
 }
 
 
@@ -64,12 +90,17 @@ def choose_solver(solver: str | Solver, problem: Problem, tol: float | None = No
     if not isinstance(solver, str):
         check_compatible(solver, problem, able)
         return solver
-    settings = {} if tol is None else {"tol": tol}
     if solver == "auto":
         fitting = [name for name, kind in able.items() if kind.requires.missing(problem) is None]
         solver = fitting[0] if fitting else "subgradient"
     elif solver not in SOLVERS:
         raise ParsimonError(f"there is no solver called {solver!r}; choose from auto, {', '.join(SOLVERS)}.")
-    chosen = SOLVERS[solver](**settings)
+    chosen = able[solver]
+    if tol is not None:
+        if "tol" not in {f.name for f in fields(chosen)}:  # type: ignore[arg-type]
+            raise ParsimonError(
+                f"the solver {solver} runs for so many epochs and has no tolerance; leave it out."
+            )
+        chosen = SOLVERS[solver](tol=tol)
     check_compatible(chosen, problem, able, solver)
     return chosen

@@ -11,7 +11,9 @@ import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
+from parsimon.penalties.base import Penalty
 from parsimon.problem import Problem
+from parsimon.structures.base import Oracle
 
 
 class Status(Enum):
@@ -20,6 +22,7 @@ class Status(Enum):
     CONVERGED = "converged: the optimality conditions hold to the tolerance asked for"
     STALLED = "stalled: no step decreases the objective any more at this precision"
     ITERATIONS = "stopped at the limit of iterations"
+    DONE = "done: all epochs were run"
     TIME = "stopped at the time limit"
     DEVELOPMENT = "stopped early: the development score no longer improves"
     INTERRUPTED = "interrupted: this is the best model so far"
@@ -83,6 +86,7 @@ class Iterate:
     gap: float | None = None
     phase: str = ""
     status: Status | None = None
+    instantiated: tuple[int, ...] = ()  # how many weights existed, along the way
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,7 @@ class Event:
     kkt: float | None = None
     gap: float | None = None
     dev: float | None = None
+    instantiated: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,12 @@ class Requires:
     smooth_loss: bool = False
     smooth_penalty: bool = False
     separable_penalty: bool = False
+    separable_or_groups: bool = False  # a penalty whose violations say which features or groups are missing
+    groups: bool = False
+    decoded_loss: bool = False  # a loss of one best output, not of all of them
+    hinge_loss: bool = False
+    marginals: bool = False
+    online: bool = False
 
     def missing(self, problem: Problem) -> str | None:
         """What the problem lacks, in words, or ``None``."""
@@ -128,21 +139,44 @@ class Requires:
             return "a smooth penalty, and an L1 part is not"
         if self.separable_penalty and not problem.penalty.separable:
             return "a penalty that treats every weight by itself"
+        if self.separable_or_groups and not (problem.penalty.separable or problem.penalty.groups is not None):
+            return "a penalty on single weights or on groups of them"
+        if self.groups and problem.penalty.groups is None:
+            return "a penalty on groups"
+        if self.decoded_loss and problem.loss.oracle is Oracle.MARGINALS:
+            return f"the hinge or the perceptron loss, and {problem.loss.name} has no single best output"
+        if self.hinge_loss and problem.loss.oracle is not Oracle.COST_ARGMAX:
+            return f"the hinge loss, not the {problem.loss.name} loss"
+        if self.marginals and any(Oracle.MARGINALS not in b.structure.oracles for b in problem.batches):
+            return "a structure with marginals"
+        if self.online and any(not hasattr(batch.design, "new_learner") for batch in problem.batches):
+            return "a structure with an online learner"
         return None
+
+
+def residual(penalty: Penalty, w: Array, gradient: Array) -> float:
+    """The largest violation of the optimality conditions: of a weight, or of a group (then its 2-norm)."""
+    if penalty.groups is None:
+        return float(np.max(penalty.violation(w, gradient), initial=0.0))
+    return float(np.max(penalty.group_violation(w, gradient), initial=0.0))
 
 
 def scale_at_zero(problem: Problem) -> float:
     """The largest violation of the optimality conditions at w = 0, by which tolerances are measured."""
     zero = np.zeros(problem.n_features)
     _, gradient = problem.loss_and_gradient(zero)
-    return float(np.max(problem.penalty.violation(zero, gradient), initial=0.0))
+    return residual(problem.penalty, zero, gradient)
 
 
 class Solver(Protocol):
     """An algorithm. It never sees text or labels, keeps no state between calls and has no loop limits of its own."""
 
     name: ClassVar[str]
-    requires: ClassVar[Requires]
+
+    @property
+    def requires(self) -> Requires:
+        """What it needs."""
+        ...
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Better and better iterates; ends after one whose `status` is set."""

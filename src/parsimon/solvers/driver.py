@@ -42,6 +42,16 @@ class Validation:
         return score
 
     @property
+    def since_best(self) -> int:
+        """How many scores there were since the best one."""
+        return self._since_best
+
+    def resume(self, best: float, since: int, weights: Weights, objective: float) -> None:
+        """Takes up where another run stopped."""
+        self.best, self._since_best = best, since
+        self.best_iterate = Iterate(weights, objective, 0)
+
+    @property
     def exhausted(self) -> bool:
         """Whether patience has run out."""
         return self._since_best >= self.patience
@@ -55,10 +65,11 @@ class Monitor:
     time_limit: float | None = None
     callbacks: Sequence[Callable[[Event], Any]] = ()
     validation: Validation | None = None
-    checkpoint: Callable[[Weights, list[Event]], None] | None = None
+    checkpoint: Callable[[Weights, list[Event], Validation | None], None] | None = None
     checkpoint_every: float = 30.0
     started: float = field(default_factory=time.perf_counter)
     history: list[Event] = field(default_factory=list)
+    counted_from: int | None = None  # the event from which on iterations count; None for the next
 
 
 @contextmanager
@@ -85,7 +96,7 @@ def interruptible() -> Iterator[threading.Event]:
 def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | None = None) -> Result:
     """Runs a solver until it converges or the monitor says stop; Ctrl-C returns the best model so far."""
     watch = monitor or Monitor()
-    first = len(watch.history)
+    first = len(watch.history) if watch.counted_from is None else watch.counted_from
     last_checkpoint = time.perf_counter()
     last: Iterate | None = None
     status: Status | None = None
@@ -109,6 +120,7 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
                 kkt=last.kkt,
                 gap=last.gap,
                 dev=dev,
+                instantiated=last.instantiated,
             )
             watch.history.append(event)
             for callback in watch.callbacks:
@@ -133,7 +145,7 @@ def _keep(watch: Monitor, weights: Weights) -> None:
     """Writes a checkpoint; a failure (a full disk) is no reason to lose the training."""
     assert watch.checkpoint is not None
     try:
-        watch.checkpoint(weights, watch.history)
+        watch.checkpoint(weights, watch.history, watch.validation)
     except ParsimonError as error:
         warnings.warn(f"no checkpoint was kept: {error}", RuntimeWarning, stacklevel=3)
 

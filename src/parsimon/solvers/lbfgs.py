@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -26,6 +26,10 @@ class InverseHessian:
 
     def carry(self, old: IntArray, new: IntArray) -> None:
         """From one set of features to another: what was learnt on the old one is forgotten."""
+        self.clear()
+
+    def clear(self) -> None:
+        """Forgets everything."""
         self._pairs.clear()
 
     def update(self, s: Array, y: Array) -> None:
@@ -74,6 +78,107 @@ def backtrack(
     return None
 
 
+class Everywhere:
+    """Where weights may go when the objective is smooth: anywhere."""
+
+    def slope(self, w: Array, gradient: Array) -> Array:
+        """The gradient."""
+        return gradient
+
+    def align(self, direction: Array, slope: Array) -> Array:
+        """As it is, unless it does not go downhill."""
+        return direction if dot(direction, slope) < 0 else -slope
+
+    def keep(self, point: Array, w: Array, slope: Array) -> Array:
+        """As it is."""
+        return point
+
+
+class Region(Protocol):
+    """Where the objective is smooth around a point, and what that means for a step."""
+
+    def slope(self, w: Array, gradient: Array) -> Array:
+        """What to descend along."""
+        ...
+
+    def align(self, direction: Array, slope: Array) -> Array:
+        """A direction that goes downhill."""
+        ...
+
+    def keep(self, point: Array, w: Array, slope: Array) -> Array:
+        """The nearest point within the region around w."""
+        ...
+
+
+def quasi_newton(
+    problem: Problem,
+    start: Weights,
+    region: Region,
+    memory: InverseHessian,
+    *,
+    tol: float,
+    name: str,
+    known: tuple[float, Array] | None = None,
+) -> Iterator[Iterate]:
+    """Quasi-Newton steps within regions in which the objective is smooth. Yields after every step.
+
+    Converges when no slope is larger than `tol` times the largest violation at w = 0. `known`: loss and gradient
+    at the start, if somebody has them already.
+    """
+    penalty = problem.penalty
+
+    def evaluate(w: Array) -> tuple[float, Array]:
+        loss, gradient = problem.loss_and_gradient(w)
+        return loss + penalty.value(w), gradient + penalty.smooth_gradient(w)
+
+    w = start.dense().copy()
+    if known is None:
+        objective, gradient = evaluate(w)
+    else:
+        objective, gradient = known[0] + penalty.value(w), known[1] + penalty.smooth_gradient(w)
+    evaluations = int(known is None)
+    slope = region.slope(w, gradient)
+    largest = scale = float(np.max(np.abs(slope), initial=0.0))
+    if tol > 0 and w.any():
+        scale = scale_at_zero(problem)
+        evaluations += 1
+    status = Status.CONVERGED if largest <= tol * scale else None
+    while True:
+        weights = Weights(w, None, problem.n_features)
+        yield Iterate(weights, objective, evaluations, kkt=largest, phase=name, status=status)
+        if status is not None:
+            return
+        direction = region.align(-memory.times(slope), slope)
+        first = 1.0 if len(memory) else 1.0 / max(np.sqrt(dot(slope, slope)), 1e-300)
+
+        def along(
+            step: float, w: Array = w, d: Array = direction, slope: Array = slope
+        ) -> tuple[float, Array, Array]:
+            point = region.keep(w + step * d, w, slope)
+            value, gradient = evaluate(point)
+            return value, point, gradient
+
+        def promised(point: Array, w: Array = w, slope: Array = slope) -> float:
+            return dot(slope, point - w)
+
+        found = backtrack(along, objective, promised, first)
+        if found is None:
+            if len(memory):  # start afresh from the steepest slope
+                memory.clear()
+            else:
+                status = Status.STALLED
+            continue
+        value, point, new_gradient, tried = found
+        evaluations += tried
+        falls = value < objective
+        objective = value
+        memory.update(point - w, new_gradient - gradient)
+        w, gradient = point, new_gradient
+        slope = region.slope(w, gradient)
+        largest = float(np.max(np.abs(slope)))
+        status = Status.CONVERGED if largest <= tol * scale else None if falls else Status.STALLED
+
+
 @dataclass(frozen=True)
 class LBFGS:
     """Limited-memory BFGS with a backtracking line search.
@@ -88,50 +193,5 @@ class LBFGS:
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every step."""
-        penalty = problem.penalty
-
-        def evaluate(w: Array) -> tuple[float, Array]:
-            loss, gradient = problem.loss_and_gradient(w)
-            gradient += penalty.smooth_gradient(w)
-            return loss + penalty.value(w), gradient
-
-        w = start.dense().copy()
-        objective, gradient = evaluate(w)
-        evaluations = 1
-        hessian = InverseHessian(self.memory)
-        largest = scale = float(np.max(np.abs(gradient), initial=0.0))
-        if self.tol > 0 and w.any():
-            scale = scale_at_zero(problem)
-            evaluations += 1
-        status = Status.CONVERGED if largest <= self.tol * scale else None
-        while True:
-            weights = Weights(w, None, problem.n_features)
-            yield Iterate(weights, objective, evaluations, kkt=largest, phase=self.name, status=status)
-            if status is not None:
-                return
-            direction = -hessian.times(gradient)
-            if not dot(direction, gradient) < 0:
-                hessian = InverseHessian(self.memory)
-                direction = -gradient
-            first = 1.0 if len(hessian) else 1.0 / max(np.sqrt(dot(gradient, gradient)), 1e-300)
-
-            def along(step: float, w: Array = w, d: Array = direction) -> tuple[float, Array, Array]:
-                point = w + step * d
-                value, slope = evaluate(point)
-                return value, point, slope
-
-            def slope(point: Array, w: Array = w, g: Array = gradient) -> float:
-                return dot(g, point - w)
-
-            found = backtrack(along, objective, slope, first)
-            if found is None:
-                status = Status.STALLED
-                continue
-            value, point, new_gradient, tried = found
-            evaluations += tried
-            falls = value < objective
-            objective = value
-            hessian.update(point - w, new_gradient - gradient)
-            w, gradient = point, new_gradient
-            largest = float(np.max(np.abs(gradient)))
-            status = Status.CONVERGED if largest <= self.tol * scale else None if falls else Status.STALLED
+        memory = InverseHessian(self.memory)
+        yield from quasi_newton(problem, start, Everywhere(), memory, tol=self.tol, name=self.name)

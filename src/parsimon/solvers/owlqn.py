@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from parsimon._core import dot
 from parsimon.arrays import Array
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights, scale_at_zero
-from parsimon.solvers.lbfgs import InverseHessian, backtrack
+from parsimon.solvers.base import Iterate, Requires, Weights
+from parsimon.solvers.lbfgs import InverseHessian, quasi_newton
 
 
 def pseudo_gradient(w: Array, gradient: Array, l1: float | Array) -> Array:
@@ -25,12 +24,31 @@ def pseudo_gradient(w: Array, gradient: Array, l1: float | Array) -> Array:
 
 
 @dataclass(frozen=True)
+class Orthants:
+    """Within an orthant (a choice of signs) an L1 norm is linear, so that the objective is smooth."""
+
+    l1: float | Array
+
+    def slope(self, w: Array, gradient: Array) -> Array:
+        """The pseudo-gradient."""
+        return pseudo_gradient(w, gradient, self.l1)
+
+    def align(self, direction: Array, slope: Array) -> Array:
+        """Coordinates that do not go downhill stay where they are."""
+        return np.where(direction * slope >= 0, 0.0, direction)
+
+    def keep(self, point: Array, w: Array, slope: Array) -> Array:
+        """Weights that would change sign become exactly zero."""
+        orthant = np.where(w != 0, np.sign(w), -np.sign(slope))
+        return np.where(point * orthant <= 0, 0.0, point)
+
+
+@dataclass(frozen=True)
 class OWLQN:
     """Orthant-wise quasi-Newton.
 
-    Within an orthant (a choice of signs) the objective is smooth: an L-BFGS direction is taken from the pseudo-
-    gradient, kept in line with it, and the line search is projected back into the orthant, so that weights
-    that would change sign become exactly zero.
+    An L-BFGS direction is taken from the pseudo-gradient, kept in line with it, and the line search is projected
+    back into the orthant.
     """
 
     memory: int = 10
@@ -49,65 +67,8 @@ class OWLQN:
         memory: InverseHessian | None = None,
         known: tuple[float, Array] | None = None,
     ) -> Iterator[Iterate]:
-        """Yields after every step; converges when no violation is larger than `tol` times the largest at w = 0.
-
-        `known`: loss and gradient at the start, if somebody has them already.
-        """
+        """Yields after every step. `known`: loss and gradient at the start, if somebody has them already."""
         penalty: Any = problem.penalty
-        l1 = penalty.l1_strength
-
-        def evaluate(w: Array) -> tuple[float, Array]:
-            loss, gradient = problem.loss_and_gradient(w)
-            gradient += penalty.smooth_gradient(w)
-            return loss + penalty.value(w), gradient
-
-        w = start.dense().copy()
-        if known is None:
-            objective, gradient = evaluate(w)
-        else:
-            objective, gradient = known[0] + penalty.value(w), known[1] + penalty.smooth_gradient(w)
-        evaluations = int(known is None)
         hessian = self.new_memory() if memory is None else memory
-        slope = pseudo_gradient(w, gradient, l1)
-        largest = scale = float(np.max(np.abs(slope), initial=0.0))
-        if self.tol > 0 and w.any():
-            scale = scale_at_zero(problem)
-            evaluations += 1
-        status = Status.CONVERGED if largest <= self.tol * scale else None
-        while True:
-            weights = Weights(w, None, problem.n_features)
-            yield Iterate(weights, objective, evaluations, kkt=largest, phase=self.name, status=status)
-            if status is not None:
-                return
-            direction = -hessian.times(slope)
-            direction[direction * slope >= 0] = 0.0
-            orthant = np.where(w != 0, np.sign(w), -np.sign(slope))
-            first = 1.0 if len(hessian) else 1.0 / np.sqrt(dot(slope, slope))
-
-            def along(
-                step: float, w: Array = w, d: Array = direction, orthant: Array = orthant
-            ) -> tuple[float, Array, Array]:
-                point = w + step * d
-                point[point * orthant <= 0] = 0.0
-                value, gradient = evaluate(point)
-                return value, point, gradient
-
-            def decrease(point: Array, w: Array = w, slope: Array = slope) -> float:
-                return dot(slope, point - w)
-
-            found = backtrack(along, objective, decrease, first)
-            if found is None:
-                if len(hessian):  # start afresh from the steepest slope
-                    hessian = InverseHessian(self.memory)
-                else:
-                    status = Status.STALLED
-                continue
-            value, point, new_gradient, tried = found
-            evaluations += tried
-            falls = value < objective
-            objective = value
-            hessian.update(point - w, new_gradient - gradient)
-            w, gradient = point, new_gradient
-            slope = pseudo_gradient(w, gradient, l1)
-            largest = float(np.max(np.abs(slope)))
-            status = Status.CONVERGED if largest <= self.tol * scale else None if falls else Status.STALLED
+        orthants = Orthants(penalty.l1_strength)
+        yield from quasi_newton(problem, start, orthants, hessian, tol=self.tol, name=self.name, known=known)

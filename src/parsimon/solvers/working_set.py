@@ -1,9 +1,9 @@
 """Working sets: solve on the features that matter, look at all others only now and then.
 
-With an L1 penalty almost every weight is zero at the optimum. So an inner solver works on a small set of features;
-from time to time the gradient of *all* features shows which of the others violate their optimality condition,
-and the worst of them come in. When none is left, the whole problem is solved, and the largest violation is
-the certificate.
+With an L1 or a group penalty almost every weight is zero at the optimum. So an inner solver works on a small set of
+features; from time to time the gradient of *all* features shows which of the others (or which groups of them)
+violate their optimality condition, and the worst of them come in. When none is left, the whole problem is solved,
+and the largest violation is the certificate.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ import numpy as np
 
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
+from parsimon.certificate import lower_bound
+from parsimon.groups import Groups
+from parsimon.penalties.base import never_dropped
 from parsimon.problem import Problem
 from parsimon.solvers.base import Iterate, Requires, Status, Weights
 from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
@@ -33,6 +36,11 @@ class InnerMemory(Protocol):
 
 class InnerSolver(Protocol):
     """A solver that can go on where it stopped, on another set of features."""
+
+    @property
+    def requires(self) -> Requires:
+        """What it needs."""
+        ...
 
     def new_memory(self) -> Any:
         """An empty memory."""
@@ -61,8 +69,13 @@ class WorkingSet:
     sizes: tuple[int, ...] = (20_000, 100_000)
     steps: tuple[int, ...] = (6, 25, 30, 40, 60, 80)
     slack: float = 0.8
+    new_groups: int = 10
     name: ClassVar[str] = "working-set"
-    requires: ClassVar[Requires] = Requires(smooth_loss=True, separable_penalty=True)
+
+    @property
+    def requires(self) -> Requires:
+        """What the inner solver needs, and violations that tell features or groups apart."""
+        return replace(self.inner.requires, separable_or_groups=True)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every inner step, and with a certificate after every look at all features."""
@@ -120,18 +133,16 @@ class WorkingSet:
                 return
 
     def choose(self, view: View, weights: Weights, round_number: int) -> IntArray:
-        """The non-zero features and the steepest of the others, ascending."""
+        """The non-zero features and the steepest of the others, ascending; or their groups, as wholes."""
         active = weights.features
         assert active is not None
+        if isinstance(view, GroupView):
+            return view.with_groups(active, self.new_groups)
+        assert isinstance(view, FeatureView)
         size = self.sizes[min(round_number, len(self.sizes) - 1)]
         if round_number >= len(self.sizes):
             size = max(size, 2 * len(active))
-        room = max(size - len(active), 0)
-        others = ~np.isin(view.candidates, active, assume_unique=True)
-        candidates, steepness = view.candidates[others], view.steepness[others]
-        if len(candidates) > room:
-            candidates = candidates[np.argpartition(-steepness, room - 1)[:room]] if room else candidates[:0]
-        return np.union1d(active, candidates)
+        return view.with_steepest(active, max(size - len(active), 0))
 
 
 @dataclass(frozen=True)
@@ -142,25 +153,59 @@ class View:
     gradient: Array = field(repr=False)
     largest: float
     gap: float | None
+
+
+@dataclass(frozen=True)
+class FeatureView(View):
+    """For penalties on single weights."""
+
     candidates: IntArray = field(repr=False)  # features that violate their condition, or nearly
     steepness: Array = field(repr=False)
 
+    def with_steepest(self, active: IntArray, room: int) -> IntArray:
+        """The active features and so many others."""
+        others = ~np.isin(self.candidates, active, assume_unique=True)
+        candidates, steepness = self.candidates[others], self.steepness[others]
+        if len(candidates) > room:
+            candidates = candidates[np.argpartition(-steepness, room - 1)[:room]] if room else candidates[:0]
+        return np.union1d(active, candidates)
+
+
+@dataclass(frozen=True)
+class GroupView(View):
+    """For penalties on groups: whole groups come in."""
+
+    groups: Groups
+    violation: Array  # of each group
+    free: IntArray = field(repr=False)  # features that are in no group that could be dropped
+
+    def with_groups(self, active: IntArray, new: int) -> IntArray:
+        """The features of all groups with an active feature, and of so many others that violate most."""
+        mark = np.zeros(self.groups.n_features)
+        mark[active] = 1.0
+        inside = self.groups.norms(mark) > 0
+        others = np.where(inside, 0.0, self.violation)
+        steepest = np.argsort(-others, kind="stable")[:new]
+        chosen = np.concatenate([np.flatnonzero(inside), steepest[others[steepest] > 0]])
+        parts = [self.groups.members(int(m)) for m in chosen]
+        return np.unique(np.concatenate([self.free, active, *parts]).astype(np.int64))
+
 
 def look_at_all(problem: Problem, weights: Weights, slack: float) -> View:
-    """Objective, the largest violation over all features, candidates and, for an L1 part, a duality gap.
-
-    The gap: let p be the model's distribution over outputs, g = ∇L(w) and θ = min(1, l1/‖g‖∞). The mixture
-    θp + (1−θ)gold is feasible in the dual (maximum entropy under |Φᵀ(μ − gold)| ≤ l1), and by concavity its entropy
-    is at least θ times p's, which is L(w) − w·g. So the optimum is at least θ (L(w) − w·g).
-    """
+    """Objective, the largest violation over all features or groups, who might come in, and a duality gap."""
     active = weights.features
     assert active is not None
     loss, gradient = problem.loss_and_full_gradient(weights.values, active)
     penalty: Any = problem.penalty
     mine = penalty.restrict(active)
     objective = loss + mine.value(weights.values)
+    gap = _gap(problem, objective, loss - dot(weights.values, gradient[active]), gradient)
+    if penalty.groups is not None:
+        w = weights.dense()
+        violation = penalty.group_violation(w, gradient)
+        largest, free = float(np.max(violation, initial=0.0)), never_dropped(penalty, problem.n_features)
+        return GroupView(objective, gradient, largest, gap, penalty.groups, violation, free)
     largest = float(np.max(mine.violation(weights.values, gradient[active]), initial=0.0))
-    steepest = float(np.max(np.abs(gradient[active]), initial=0.0))
     kept, their_gradient = [], gradient[active]
     gradient[active] = 0.0  # from here on the others, whose weights are all zero
     for first in range(0, problem.n_features, BLOCK):
@@ -168,15 +213,18 @@ def look_at_all(problem: Problem, weights: Weights, slack: float) -> View:
         magnitude = np.abs(gradient[part])
         threshold = penalty.l1_strength if penalty.weight is None else penalty.l1_strength[part]
         largest = max(largest, float(np.max(magnitude - threshold, initial=0.0)))
-        steepest = max(steepest, float(np.max(magnitude, initial=0.0)))
         found = np.flatnonzero(magnitude > slack * threshold)
         kept.append((found + first, magnitude[found]))
     gradient[active] = their_gradient
-    gap = None
-    complete = not any(np.any(batch.gold < 0) for batch in problem.batches)  # else the problem is not convex
-    if penalty.l1 > 0 and penalty.weight is None and problem.loss.name == "log" and complete:
-        theta = min(1.0, penalty.l1 / steepest) if steepest else 1.0
-        gap = objective - theta * (loss - dot(weights.values, their_gradient))
     candidates = np.concatenate([c for c, _ in kept]) if kept else np.zeros(0, np.int64)
     steepness = np.concatenate([s for _, s in kept]) if kept else np.zeros(0)
-    return View(objective, gradient, largest, gap, candidates, steepness)
+    return FeatureView(objective, gradient, largest, gap, candidates, steepness)
+
+
+def _gap(problem: Problem, objective: float, a: float, gradient: Array) -> float | None:
+    """How much lower the optimum can be, where that is known: a convex loss, a penalty on all features."""
+    complete = not any(np.any(batch.gold < 0) for batch in problem.batches)  # else the problem is not convex
+    if problem.loss.name != "log" or not complete:
+        return None
+    bound = lower_bound(a, gradient, problem.penalty)
+    return objective - bound if bound > 0 else None

@@ -42,6 +42,10 @@ class Structure(Protocol):
         """The output with the largest score + cost, and that value; the cost counts wrong labels."""
         ...
 
+    def augment(self, scores: Any, gold: IntArray, cost: float) -> Any:
+        """New scores, with the cost of wrong labels added."""
+        ...
+
     def marginals(self, scores: Any) -> tuple[Array, Any]:
         """log Z of every instance, and the marginals of all parts (may overwrite `scores`)."""
         ...
@@ -60,6 +64,10 @@ class Structure(Protocol):
 
     def add_output(self, parts: Any, output: IntArray, times: float) -> None:
         """parts += times · indicators(output)."""
+        ...
+
+    def missed(self, parts: Any, gold: IntArray) -> float:
+        """Σ over labels of 1 − μ(gold), where `parts` is μ − gold: the expected number of wrong labels."""
         ...
 
     def constrain(self, scores: Any, output: IntArray) -> Any:

@@ -30,6 +30,11 @@ class ChainParts:
         self.node -= other.node
         self.pair -= other.pair
 
+    def scale(self, factor: float) -> None:
+        """``self *= factor``."""
+        self.node *= factor
+        self.pair *= factor
+
 
 class Chain:
     """A batch of label sequences, laid end to end.
@@ -70,7 +75,7 @@ class Chain:
         self.threads = threads
         self.first = 0  # the number of the first sequence, for messages
         self._workspace = workspace or Workspace()
-        self._core = _core.Chain(self.offsets, self.pair_kind, weights, n_labels, n_kinds)
+        self.compiled = _core.Chain(self.offsets, self.pair_kind, weights, n_labels, n_kinds)
 
     @property
     def n_instances(self) -> int:
@@ -86,24 +91,29 @@ class Chain:
         """The best label sequences (Viterbi), and their scores."""
         best = np.empty(self.n_instances)
         labels = np.empty(self.n_tokens, np.int32)
-        if not self._core.argmax(scores.node, scores.pair, best, labels, self.threads):
+        if not self.compiled.argmax(scores.node, scores.pair, best, labels, self.threads):
             raise self._infeasible(best)
         return best, labels
 
     def cost_argmax(self, scores: ChainParts, gold: IntArray, cost: float = 1.0) -> tuple[Array, IntArray]:
         """argmax of score + cost · (number of labels that differ from gold). Unknown gold labels cost nothing."""
+        node = self.augment(scores, gold, cost).node
+        return self.argmax(ChainParts(node, scores.pair))
+
+    def augment(self, scores: ChainParts, gold: IntArray, cost: float) -> ChainParts:
+        """New scores, with `cost` added to every label that differs from gold."""
         node = scores.node.copy()
         known = np.flatnonzero(gold >= 0)
         node[known] += cost
         node[known, gold[known]] -= cost
-        return self.argmax(ChainParts(node, scores.pair))
+        return ChainParts(node, scores.pair.copy())
 
     def marginals(self, scores: ChainParts) -> tuple[Array, ChainParts]:
         """log Z and marginals (forward–backward). Node marginals take the place of the node scores."""
         log_z = np.empty(self.n_instances)
         pair = np.empty_like(scores.pair)
         scratch = self._workspace.array("chain", 2 * self.n_tokens, self.n_labels + 3).reshape(-1)
-        if not self._core.marginals(
+        if not self.compiled.marginals(
             scores.node, scores.pair, log_z, scores.node, pair, scratch, self.threads
         ):
             raise self._infeasible(log_z)
@@ -112,27 +122,29 @@ class Chain:
     def variances(self, marginals: ChainParts) -> ChainParts:
         """p(1 − p) of every part, those of pairs with p(x, y) taken as p(x) p(y): the Hessian's diagonal, nearly."""
         out = ChainParts(np.empty_like(marginals.node), np.empty_like(marginals.pair))
-        self._core.variances(marginals.node, out.node, out.pair, self.threads)
+        self.compiled.variances(marginals.node, out.node, out.pair, self.threads)
         return out
 
     def kbest(self, scores: ChainParts, k: int) -> tuple[Array, IntArray]:
         """The k best label sequences: scores (k, n_sequences), −∞ where there are fewer; labels (k, n_tokens)."""
         values = np.empty((k, self.n_instances))
         labels = np.empty((k, self.n_tokens), np.int32)
-        self._core.kbest(scores.node, scores.pair, values, labels, self.threads)
+        self.compiled.kbest(scores.node, scores.pair, values, labels, self.threads)
         return values, labels
 
     def sample(self, scores: ChainParts, n: int = 1, seed: int = 0) -> IntArray:
         """n draws from p(y) ∝ exp(score): labels (n, n_tokens). The same for any number of threads."""
         labels = np.empty((n, self.n_tokens), np.int32)
-        if not self._core.sample(scores.node, scores.pair, seed, labels, self.threads):
+        if not self.compiled.sample(scores.node, scores.pair, seed, labels, self.threads):
             raise ParsimonError("some sequence has no possible labelling under the given constraints.")
         return labels
 
     def score(self, scores: ChainParts, output: IntArray) -> Array:
         """The score of complete label sequences."""
         out = np.empty(self.n_instances)
-        self._core.score(scores.node, scores.pair, np.ascontiguousarray(output, np.int32), out, self.threads)
+        self.compiled.score(
+            scores.node, scores.pair, np.ascontiguousarray(output, np.int32), out, self.threads
+        )
         return out
 
     def indicators(self, output: IntArray) -> ChainParts:
@@ -145,7 +157,12 @@ class Chain:
 
     def add_output(self, parts: ChainParts, output: IntArray, times: float) -> None:
         """parts += times · indicators(output)."""
-        self._core.add(np.ascontiguousarray(output, np.int32), times, parts.node, parts.pair)
+        self.compiled.add(np.ascontiguousarray(output, np.int32), times, parts.node, parts.pair)
+
+    def missed(self, parts: ChainParts, gold: IntArray) -> float:
+        """Σ over tokens of 1 − μ(gold label), where `parts` is μ − gold."""
+        known = np.flatnonzero(gold >= 0)
+        return -float(parts.node[known, gold[known]].sum())
 
     def constrain(self, scores: ChainParts, output: IntArray) -> ChainParts:
         """−∞ for every other label where `output` gives one (−1 leaves a token free)."""

@@ -1,0 +1,381 @@
+"""Structured sparsity in structured prediction (Martins, Smith, Aguiar & Figueiredo 2011): chunking and entities.
+
+Every table and figure is a function; `python experiments/martins2011.py table1 --write` runs one and puts it into
+docs/results/martins2011.md beside what the paper published. Choices were made on a held-out tenth of the training
+data (`explore`), never on the test data.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from parsimon.data import load_conll2000, load_conll2002
+from parsimon.features.columns import Columns, Labels
+from parsimon.features.presets import get_preset
+from parsimon.features.template_features import TemplateFeatures
+from parsimon.features.templates import TemplateSet
+from parsimon.groups import ByAttribute, ByOrder, ByTemplate
+from parsimon.metrics import SpanCounter
+from parsimon.penalties import L1, L2, ElasticNet
+from parsimon.selection import GroupLassoPath, InformationGain, Selection, Sparseptron
+from parsimon.sequence_model import SequenceModel
+from parsimon.sequence_training import SequenceTraining
+from parsimon.solvers import Decreasing, Online, PassiveAggressive
+from parsimon.template_order import TemplateOrder
+from results import figure, main, percent, say, table, whole
+
+BUDGETS = (10, 20, 30, 40, 50)
+PUBLISHED_CHUNKING = {
+    "MIRA": (93.10, 5_300_396),
+    10: (92.99, 71_075),
+    20: (93.28, 158_844),
+    30: (93.59, 389_065),
+    40: (93.42, 662_018),
+    50: (93.40, 891_378),
+}
+C = 0.02  # MIRA's largest step, chosen on the held-out tenth
+EPOCHS = 10
+
+
+@dataclass(frozen=True)
+class Data:
+    """Something to learn from, to try on, and to test on."""
+
+    train: tuple[Columns, Labels]
+    test: tuple[Columns, Labels]
+    dev: tuple[Columns, Labels] | None = None
+
+
+@cache
+def chunking() -> Data:
+    """CoNLL-2000."""
+    return Data(load_conll2000("train"), load_conll2000("test"))
+
+
+@cache
+def held_out() -> Data:
+    """A tenth of CoNLL-2000's training data in place of a test set; all choices are made on it."""
+    X, y = load_conll2000("train")
+    aside = np.arange(len(X)) % 10 == 0
+    return Data((X[~aside], y[~aside]), (X[aside], y[aside]))
+
+
+@cache
+def entities(language: Any) -> Data:
+    """CoNLL-2002."""
+    return Data(*(load_conll2002(language, split) for split in ("train", "testb", "testa")))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A model, scored."""
+
+    model: SequenceModel
+    f1: float
+    dev: float | None
+    features: int
+    templates: int
+    seconds: float
+    peak: int | None  # weights that existed at most while templates were chosen
+
+
+def mira(epochs: int = EPOCHS, most: float = C, **settings: Any) -> dict[str, Any]:
+    """Max-loss 1-best MIRA without a penalty, as the paper refits."""
+    return {
+        "loss": "hinge",
+        "solver": Online(epochs, PassiveAggressive(most)),
+        "penalty": L2(0.0),
+        **settings,
+    }
+
+
+def crf(l1: float = 0.5, l2: float = 1e-5, **settings: Any) -> dict[str, Any]:
+    """An elastic-net CRF."""
+    return {"loss": "log", "penalty": ElasticNet(l1, l2), "tol": 1e-4, **settings}
+
+
+def learn(data: Data, templates: TemplateSet, threads: int, **settings: Any) -> Outcome:
+    """Trains, and scores on the test data (and the development data)."""
+    began = time.perf_counter()
+    training = SequenceTraining(threads=threads, **settings)
+    model = training.fit(TemplateFeatures(templates), *data.train)
+    took = time.perf_counter() - began
+    kept = model.space.template_names()
+    used = np.unique(model.space.node_templates(np.arange(model.space.n_node)))
+    return Outcome(
+        model,
+        f1_of(model, data.test, threads),
+        None if data.dev is None else f1_of(model, data.dev, threads),
+        len(model.weights),
+        len([kept[m] for m in used]),
+        took,
+        (model.info["selection"] or {}).get("instantiated"),
+    )
+
+
+def f1_of(model: SequenceModel, data: tuple[Columns, Labels], threads: int) -> float:
+    """Span F1."""
+    X, y = data
+    names = [*model.labels, *(name for name in y.names if name not in model.labels)]
+    predicted = model.predict_columns(X, threads).renumbered(names)
+    return SpanCounter(names).count(y.renumbered(names).ids, predicted.ids, y.lengths).f1
+
+
+# --- Choices ------------------------------------------------------------------------------------------------
+
+
+def explore(threads: int) -> str:
+    """The selection rule, tried on the held-out tenth with a budget of 30 templates and a MIRA refit."""
+    data, templates = held_out(), get_preset("martins-chunking")
+    rows = []
+    for most in (0.005, 0.02, 0.1):
+        outcome = learn(data, templates, threads, **mira(15, most))
+        rows.append(
+            [f"MIRA on all templates, C = {most:g}", percent(outcome.f1), whole(outcome.features), "–"]
+        )
+        say(" ".join(rows[-1]))
+    for weight in ("log2", "sqrt", "ones"):
+        for shrink in (True, False):
+            for every in (1000, 8000):
+                choice = Sparseptron(30, groups=ByTemplate(weight=weight), shrink=shrink, every=every)
+                outcome = learn(data, templates, threads, **mira(), selection=choice)
+                name = f"d = {weight}, K = {every:,}" + ("" if shrink else ", survivors not shrunk")
+                rows.append([name, percent(outcome.f1), whole(outcome.features), whole(outcome.peak)])
+                say(" ".join(rows[-1]))
+    return table(["", "F1, held out", "features", "weights at the peak"], rows)
+
+
+# --- Table 1 and figure 2: chunking -------------------------------------------------------------------------
+
+
+def table1(threads: int) -> str:
+    """MIRA on all templates and on those that the sparseptron leaves; other ways of choosing them."""
+    data, templates = chunking(), get_preset("martins-chunking")
+    rows = []
+
+    def add(name: str, published: Any, **settings: Any) -> Outcome:
+        outcome = learn(data, templates, threads, **settings)
+        told = PUBLISHED_CHUNKING.get(published)
+        rows.append(
+            [
+                name,
+                percent(outcome.f1),
+                whole(outcome.features),
+                str(outcome.templates),
+                whole(outcome.peak),
+                f"{outcome.seconds:.1f} s",
+                f"{told[0]:.2f}" if told else "–",
+                whole(told[1]) if told else "–",
+            ]
+        )
+        say(" ".join(rows[-1]))
+        return outcome
+
+    add("MIRA on all, 15 epochs", "MIRA", **mira(15))
+    for budget in BUDGETS:
+        add(f"sparseptron B = {budget}, MIRA", budget, **mira(), selection=Sparseptron(budget))
+    for name, selection in other_choices(templates):
+        add(f"{name}, MIRA", None, **mira(), selection=selection)
+    for strength in (0.5, 1.0, 2.0):
+        solver = Online(15, Decreasing(0.1))
+        add(f"L1 {strength:g}, online hinge", None, loss="hinge", solver=solver, penalty=L1(strength))
+    head = ["", "F1", "features", "templates", "weights at the peak", "training", "published F1", "features"]
+    return table(head, rows)
+
+
+def other_choices(templates: TemplateSet) -> Iterator[tuple[str, Selection]]:
+    """Groups other than templates, and a filter."""
+    order = TemplateOrder.from_symbols(templates)
+    yield "coarse to fine B = 30", Sparseptron(30, groups=ByOrder(order, weight="ones"))
+    yield "attributes as groups, B = 100,000", Sparseptron(100_000, groups=ByAttribute())
+    yield "information gain, 30", InformationGain(30)
+
+
+def figure2(threads: int) -> str:
+    """How many weights exist, epoch by epoch."""
+    data, templates = chunking(), get_preset("martins-chunking")
+    both = learn(data, templates, threads, **mira(), selection=Sparseptron(30))
+    alone = learn(data, templates, threads, **mira(15))
+    first = _counts(both.model.info["selection"]["history"], 0)
+    second = _counts(both.model.info["history"], 5)
+    all_of_them = _counts(alone.model.info["history"], 0)
+
+    def draw(axes: Any) -> None:
+        axes.plot(*all_of_them, label="MIRA, all templates")
+        axes.plot(*np.concatenate([first, second], axis=1), label="sparseptron (5 epochs), then MIRA, B = 30")
+        axes.set(xlabel="epoch", ylabel="weights that exist", ylim=(0, None), xlim=(0, 15))
+        axes.legend()
+        axes.grid(alpha=0.3)
+
+    most, peak = max(all_of_them[1]), max(first[1])
+    text = f"At most {whole(peak)} weights exist while templates are chosen: {100 * peak / most:.1f} % of "
+    return f"{text}MIRA's {whole(most)} (published: below 7.5 %).\n\n" + figure("martins2011-figure2", draw)
+
+
+def _counts(history: list[dict[str, Any]], epoch: int) -> Any:
+    """Epochs, as fractions, and the number of weights."""
+    points = []
+    for number, event in enumerate(history):
+        counts = event["instantiated"]
+        points += [(epoch + number + (i + 1) / len(counts), n) for i, n in enumerate(counts)]
+    return np.array(points).T
+
+
+# --- Table 2 and 3: entities --------------------------------------------------------------------------------
+
+PUBLISHED_ENTITIES = {
+    "esp": {"MIRA": (70.38, 74.09, 8_598_246), 100: (71.79, 73.62, 83_036), 200: (72.08, 75.05, 354_872),
+            300: (71.48, 73.3, 600_646), "L1": (71.7, 74.03, 1_555_683)},
+    "ned": {"MIRA": (69.15, 71.54, 5_727_004), 100: (69.48, 72.83, 128_320), 200: (71.03, 73.33, 447_193),
+            300: (71.2, 72.59, 889_660), "L1": (70.43, 71.89, 953_668)},
+}  # fmt: skip
+LANGUAGES = {"esp": "Spanish", "ned": "Dutch"}
+
+
+def table2(threads: int) -> str:
+    """Named entities: dev and test F1 and the number of features."""
+    return "\n".join(
+        f"{LANGUAGES[language]}:\n\n{_entities(language, threads)}" for language in PUBLISHED_ENTITIES
+    )
+
+
+def _entities(language: str, threads: int) -> str:
+    data, templates = entities(language), get_preset("martins-ner")
+    published: dict[Any, Any] = PUBLISHED_ENTITIES[language]
+    rows = []
+
+    def add(name: str, told: Any, **settings: Any) -> None:
+        outcome = learn(data, templates, threads, **settings)
+        known = published.get(told)
+        rows.append(
+            [
+                name,
+                percent(outcome.dev),
+                percent(outcome.f1),
+                whole(outcome.features),
+                f"{outcome.seconds:.0f} s",
+                f"{known[0]:.2f} / {known[1]:.2f}" if known else "–",
+                whole(known[2]) if known else "–",
+            ]
+        )
+        say(f"{language} " + " ".join(rows[-1]))
+
+    add("MIRA on all, 15 epochs", "MIRA", **mira(15))
+    for budget in (100, 200, 300):
+        add(f"sparseptron B = {budget}, MIRA", budget, **mira(), selection=Sparseptron(budget))
+        add(f"sparseptron B = {budget}, CRF", None, **crf(), selection=Sparseptron(budget))
+    for strength in (0.1, 0.5, 1.0):
+        solver = Online(15, Decreasing(0.1))
+        add(f"L1 {strength:g}, online hinge", "L1", loss="hinge", solver=solver, penalty=L1(strength))
+    return table(["", "dev", "test", "features", "training", "published dev / test", "features"], rows)
+
+
+def table3(threads: int) -> str:
+    """Which kinds of templates are kept."""
+    kept: dict[str, Counter[str]] = {}
+    sets = {"chunking": (chunking(), "martins-chunking", 30)}
+    sets |= {LANGUAGES[code]: (entities(code), "martins-ner", 200) for code in LANGUAGES}
+    for name, (data, preset, budget) in sets.items():
+        training = SequenceTraining(threads=threads, selection=Sparseptron(budget), **mira(1))
+        task = training.prepare(TemplateFeatures(get_preset(preset)), *data.train)
+        kept[name] = Counter(kind_of(template) for template in task.space.template_names())
+        say(f"{name}: {dict(kept[name])}")
+    kinds = sorted({kind for counts in kept.values() for kind in counts})
+    rows = [[kind, *(str(kept[name][kind]) for name in kept)] for kind in kinds]
+    return table(["", *kept], rows)
+
+
+def kind_of(template: str) -> str:
+    """What a template looks at: `pos 3-gram` for U:pos[-1..1]=…"""
+    name = template.partition("=")[0].removeprefix("U:")
+    if template.startswith("B"):
+        return "label bigram"
+    if "&" in name:
+        return "conjunctions"
+    what, _, place = name.partition("[")
+    ends = place.rstrip("]").split("..")
+    return f"{what} {int(ends[-1]) - int(ends[0]) + 1}-grams"
+
+
+# --- Speed, and what the paper did not have -----------------------------------------------------------------
+
+
+def speed(threads: int) -> str:
+    """Time, memory, and how much quicker a model with fewer templates labels."""
+    data, templates = chunking(), get_preset("martins-chunking")
+    rows = []
+    for name, settings in (
+        ("MIRA on all, 15 epochs", mira(15)),
+        ("sparseptron B = 30, MIRA", mira(selection=Sparseptron(30))),
+    ):
+        outcome = learn(data, templates, threads, **settings)
+        times = []
+        for _ in range(5):
+            began = time.perf_counter()
+            outcome.model.predict_columns(data.test[0], 1)
+            times.append(time.perf_counter() - began)
+        rate = data.test[0].n_tokens / float(np.median(times))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        rows.append([name, f"{outcome.seconds:.1f} s", f"{peak:,.0f} MB", whole(rate)])
+        say(" ".join(rows[-1]))
+    return table(
+        ["", "5 + 10 or 15 epochs, extraction included", "peak memory so far", "tokens/s, 1 thread"], rows
+    )
+
+
+def beyond(threads: int) -> str:
+    """Templates chosen by the sparseptron or by a group-lasso CRF, refitted as elastic-net CRFs."""
+    data, templates = chunking(), get_preset("martins-chunking")
+    rows, curves = [], {}
+    for name, make in (("sparseptron", Sparseptron), ("group-lasso CRF", GroupLassoPath)):
+        points = []
+        for budget in (5, 10, 20, 30):
+            selection: Any = make(budget)
+            for l1 in (0.5, 1.0):
+                outcome = learn(data, templates, threads, **crf(l1), selection=selection, candidates="seen")
+                rows.append(
+                    [
+                        f"{name} B = {budget}, CRF l1 = {l1:g}",
+                        percent(outcome.f1),
+                        whole(outcome.features),
+                        str(outcome.templates),
+                        f"{outcome.seconds:.0f} s",
+                    ]
+                )
+                say(" ".join(rows[-1]))
+                points.append((outcome.templates, outcome.features, 100 * outcome.f1))
+        curves[name] = np.array(sorted(points))
+
+    def draw(axes: Any) -> None:
+        for name, points in curves.items():
+            axes.plot(points[:, 0], points[:, 2], "o-", label=name)
+        axes.set(xlabel="templates", ylabel="test F1")
+        axes.legend()
+        axes.grid(alpha=0.3)
+
+    return (
+        table(["", "F1", "features", "templates", "training"], rows) + "\n" + figure("martins2011-path", draw)
+    )
+
+
+PARTS = {
+    "explore": explore,
+    "table1": table1,
+    "figure2": figure2,
+    "table2": table2,
+    "table3": table3,
+    "speed": speed,
+    "beyond": beyond,
+}
+
+if __name__ == "__main__":
+    sys.exit(main(PARTS, "martins2011.md", __doc__ or ""))

@@ -1,0 +1,90 @@
+"""What every experiment does with its results: Markdown tables, figures, and the marked blocks of a page."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+PAGES = Path(__file__).resolve().parents[1] / "docs" / "results"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table, aligned so that it reads well in a terminal too; numbers to the right."""
+    widths = [max(len(row[c]) for row in [head, *rows]) for c in range(len(head))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = [
+            cell.ljust(w) if c == 0 else cell.rjust(w)
+            for c, (cell, w) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return f"| {' | '.join(padded)} |"
+
+    rule = ["-" * w if c == 0 else "-" * (w - 1) + ":" for c, w in enumerate(widths)]
+    return "\n".join([line(head), line(rule), *map(line, rows)]) + "\n"
+
+
+def percent(fraction: float | None) -> str:
+    """As papers print scores."""
+    return "–" if fraction is None else f"{100 * fraction:.2f}"
+
+
+def whole(value: float | None) -> str:
+    """A count."""
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def say(text: str) -> None:
+    """Progress goes to standard error, results to standard output."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def put(page: Path, name: str, content: str) -> None:
+    """Puts a text between `<!-- begin:NAME -->` and `<!-- end:NAME -->`, at the end of the page if there are none."""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    begin, end = f"<!-- begin:{name} -->", f"<!-- end:{name} -->"
+    if begin not in text:
+        text = f"{text.rstrip()}\n\n{begin}\n{end}\n"
+    block = re.compile(rf"({re.escape(begin)}\n).*?({re.escape(end)})", re.DOTALL)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(block.sub(lambda found: f"{found[1]}\n{content}\n{found[2]}", text), encoding="utf-8")
+
+
+def main(parts: dict[str, Callable[..., str]], page: str, description: str) -> int:
+    """Runs the parts named on the command line, prints them, and with --write puts them into the page of results."""
+    parser = argparse.ArgumentParser(description=description.split("\n\n")[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)} (default: all)")
+    parser.add_argument("--write", action="store_true", help=f"put the results into docs/results/{page}")
+    parser.add_argument("--threads", type=int, default=2, help="for what can use several (default: 2)")
+    options = parser.parse_args()
+    unknown = [part for part in options.parts if part not in parts]
+    if unknown:
+        say(f"there is no part {unknown[0]!r}; choose from {', '.join(parts)}")
+        return 2
+    for name, run in parts.items():
+        if options.parts and name not in options.parts:
+            continue
+        say(f"== {name}")
+        text = run(options.threads)
+        print(f"\n{text}", flush=True)
+        if options.write:
+            put(PAGES / page, name, text)
+    return 0
+
+
+def figure(name: str, draw: Callable[[Any], None], width: float = 7.0, height: float = 4.2) -> str:
+    """Draws into docs/results/NAME.png and gives the Markdown that shows it."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(figsize=(width, height), layout="constrained")
+    draw(axes)
+    PAGES.mkdir(parents=True, exist_ok=True)
+    fig.savefig(PAGES / f"{name}.png", dpi=130)
+    plt.close(fig)
+    return f"![{name}]({name}.png)\n"

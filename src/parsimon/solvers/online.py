@@ -1,0 +1,298 @@
+"""Online learning: one instance at a time, and now and then a proximal step (Martins et al. 2011, Algorithm 1).
+
+    for t = 1 … T:
+        take an instance;  w ← w − η_t ∇loss_t(w)
+        every K rounds, for each family j of disjoint groups:  w ← prox of η_t σ_jt Ω_j (w)
+
+With the perceptron loss and no penalty this is the structured perceptron; with the hinge loss and a
+passive-aggressive step max-loss 1-best MIRA; with the log loss stochastic gradient descent on a CRF.
+
+The proximal steps have the strength of the problem's penalty ("gravity"), or that which leaves a budget of groups.
+Rounds are compiled (core/online.hpp); weights exist only once an update has touched them and until their group is
+dropped. How many there are is told after every stretch of rounds and every proximal step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from parsimon.arrays import Array, IntArray
+from parsimon.errors import ParsimonError
+from parsimon.groups import ByTemplate, FeatureTable, Grouping, Groups
+from parsimon.problem import Problem
+from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.online_groups import Blocks, Device, Rows, SingleWeights, WholeBlocks
+from parsimon.structures.base import Oracle
+
+QUESTIONS = {Oracle.ARGMAX: 0, Oracle.COST_ARGMAX: 1, Oracle.MARGINALS: 2}
+
+
+class Step(Protocol):
+    """How far an update goes."""
+
+    passive_aggressive: ClassVar[bool]
+
+    def size(self, epoch: int) -> float:
+        """The step of an epoch (from 0), or the most that a passive-aggressive one may be."""
+        ...
+
+
+@dataclass(frozen=True)
+class Decreasing:
+    """η_t = η0 / √⌈t/N⌉: the same within an epoch."""
+
+    start: float = 1.0
+    passive_aggressive: ClassVar[bool] = False
+
+    def size(self, epoch: int) -> float:
+        """η0 / √(epoch + 1)."""
+        return self.start / float(np.sqrt(epoch + 1))
+
+
+@dataclass(frozen=True)
+class PassiveAggressive:
+    """As far as the loss of an instance asks for, at most C: min(C, loss / ‖f(gold) − f(ŷ)‖²) (Crammer et al. 2006)."""
+
+    most: float = 0.1
+    passive_aggressive: ClassVar[bool] = True
+
+    def size(self, epoch: int) -> float:
+        """C."""
+        return self.most
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How many groups may stay (Martins et al. 2011, §4, "budget-driven shrinkage").
+
+    At a proximal step with more than `size` non-zero groups, these are put in the order of ‖w_m‖/d_m; the threshold
+    is halfway between the last that may stay and the first that may not. `shrink=False` drops the latter and leaves
+    the others as they are.
+    """
+
+    size: int
+    groups: Grouping | Groups = field(default_factory=ByTemplate)
+    shrink: bool = True
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise ParsimonError(f"a budget must be at least 1, not {self.size}.")
+
+    def threshold(self, norms: Array, weight: Array | float) -> float:
+        """τ such that at most `size` groups have ‖w_m‖ > τ d_m; 0 when that is so already."""
+        free = np.broadcast_to(np.asarray(weight) == 0, norms.shape)
+        order = norms[~free] / np.broadcast_to(weight, norms.shape)[~free]
+        if np.count_nonzero(order) <= self.size:
+            return 0.0
+        place = len(order) - self.size
+        around = np.partition(order, [place - 1, place])
+        return float(around[place - 1] + around[place]) / 2
+
+    def family_thresholds(self, norms: Array, weight: Array, families: list[IntArray]) -> Array:
+        """One threshold a family: of the `size` largest groups, as many may stay in each family as belong to it."""
+        penalised = weight > 0
+        order = np.where(penalised, norms / np.where(penalised, weight, 1.0), -1.0)
+        best = np.argsort(-order, kind="stable")[: self.size]
+        out = np.zeros(len(norms))
+        for family in families:
+            own = family[penalised[family]]
+            stay = int(np.isin(own, best).sum())
+            ranked = np.sort(order[own])[::-1]
+            if np.count_nonzero(ranked > 0) > stay:
+                upper = ranked[stay - 1] if stay else ranked[0]
+                out[family] = (upper + ranked[stay]) / 2
+        return out
+
+
+@dataclass(frozen=True)
+class Online:
+    """Epochs of online learning with any loss; the penalty acts through proximal steps every `every` rounds.
+
+    The weights of an iterate are averages over all rounds if `average` is set, which proximal steps do not see.
+    """
+
+    epochs: int = 10
+    step: Step = field(default_factory=Decreasing)
+    average: bool = True
+    budget: Budget | None = None
+    every: int = 1000
+    shuffle: bool = True
+    seed: int = 0
+    name: ClassVar[str] = "online"
+    validate_every: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "every"):
+            if getattr(self, name) < 1:
+                raise ParsimonError(f"{name} must be at least 1, not {getattr(self, name)}.")
+
+    @property
+    def requires(self) -> Requires:
+        """All labels, and for a passive-aggressive step a single best output."""
+        return Requires(online=True, decoded_loss=self.step.passive_aggressive)
+
+    def bind(self, features: FeatureTable) -> Online:
+        """The same with the groups of its budget found among the features."""
+        if self.budget is None or isinstance(self.budget.groups, Groups):
+            return self
+        return replace(self, budget=replace(self.budget, groups=self.budget.groups.groups(features)))
+
+    def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
+        """Yields after every epoch. The objective is the sum of losses as they were met, plus Ω."""
+        plan = Plan.make(problem, self.budget)
+        learner = plan.learner(problem)
+        given = start.nonzero()
+        if len(given.values):
+            learner.start(given.features, given.values)
+        question, cost = QUESTIONS[problem.loss.oracle], float(getattr(problem.loss, "cost", 0.0))
+        n, random = learner.n_sequences, np.random.default_rng(self.seed)
+        for epoch in range(self.epochs):
+            order = random.permutation(n) if self.shuffle else np.arange(n)
+            size = self.step.size(epoch)
+            loss, counts = 0.0, []
+            last = epoch == self.epochs - 1
+            for part in np.split(order, _cuts(epoch * n, n, self.every)):
+                told, _ = learner.run(part, question, cost, self.step.passive_aggressive, size)
+                loss += told
+                counts.append(learner.n_weights)
+                if plan.shrinks and (
+                    learner.rounds % self.every == 0 or (last and learner.rounds == self.epochs * n)
+                ):
+                    plan.shrink(learner, size, self.every / n)
+                    counts.append(learner.n_weights)
+            features, values = learner.weights(self.average)
+            weights = Weights(values, features, problem.n_features)
+            yield Iterate(
+                weights,
+                loss + problem.penalty.restrict(features).value(values),
+                epoch + 1,
+                phase=self.name,
+                instantiated=tuple(counts),
+                status=Status.DONE if last else None,
+            )
+
+
+def _cuts(done: int, n: int, every: int) -> IntArray:
+    """Where an epoch is cut so that rounds counted from the beginning reach multiples of `every`."""
+    first = (-done) % every
+    return np.arange(first or every, n, every)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What happens at a proximal step, as operations that the learner has, or else through the penalty's own prox."""
+
+    blocks: Blocks
+    budget: Budget | None
+    kept: WholeBlocks | Rows | SingleWeights | None  # where the budget counts
+    gravity: tuple[tuple[Device, float], ...]  # soft thresholds of the penalty, with their strengths
+    l2: float
+    prox: Any = None  # a penalty without a compiled form
+
+    @classmethod
+    def make(cls, problem: Problem, budget: Budget | None) -> Plan:
+        """Finds a compiled form of the penalty, if it has one."""
+        design: Any = problem.batches[0].design
+        starts = design.attribute_starts()
+        penalty: Any = problem.penalty
+        groups = penalty.groups
+        if budget is not None:
+            assert isinstance(budget.groups, Groups)
+            if groups is not None and groups is not budget.groups:
+                raise ParsimonError(
+                    "a budget and a group penalty cannot be combined; give one of them, or an L1 or L2 penalty."
+                )
+            groups = budget.groups
+        compiled = getattr(penalty, "norm", 2) == 2 and hasattr(penalty, "l1") and hasattr(penalty, "l2")
+        weight = getattr(penalty, "weight", None)
+        small = groups is not None and groups.n_groups >= MANY
+        blocks = Blocks.of(starts, None if small else groups, weight) if compiled or budget else None
+        if blocks is None or (small and not _are_rows(groups, starts) and not _are_single(groups)):
+            if budget is not None:
+                raise ParsimonError("a budget needs groups that do not cut through an attribute's features.")
+            blocks = Blocks.of(starts, None, None)
+            assert blocks is not None
+            return cls(blocks, None, None, (), 0.0, prox=penalty)
+        marked = np.ones(blocks.n_blocks, bool) if weight is None else weight[blocks.first] > 0
+        device: WholeBlocks | Rows | SingleWeights | None = None
+        if groups is not None and small:
+            marked = marked & (_weights_at(groups, blocks.first) > 0)
+            device = Rows(marked) if _are_rows(groups, starts) else SingleWeights(marked)
+        elif groups is not None:
+            device = WholeBlocks(groups, blocks.of_groups(groups), groups.families())
+        gravity: list[tuple[Device, float]] = []
+        if budget is None and device is not None:
+            gravity.append((device, penalty.strength))
+        if penalty.l1 > 0:
+            gravity.append((SingleWeights(marked), penalty.l1))
+        return cls(blocks, budget, device if budget else None, tuple(gravity), penalty.l2)
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether there is anything to do at a proximal step."""
+        return self.budget is not None or bool(self.gravity) or self.l2 > 0 or self.prox is not None
+
+    def learner(self, problem: Problem) -> Any:
+        """A learner with these blocks that knows all instances."""
+        design: Any = problem.batches[0].design
+        learner = design.new_learner(self.blocks.node, self.blocks.pair, self.blocks.n_blocks)
+        for batch in problem.batches:
+            if np.any(batch.gold < 0):
+                raise ParsimonError("online learning needs every label, but some are missing.")
+            design = batch.design
+            design.teach(learner, batch.structure, batch.gold)
+        return learner
+
+    def shrink(self, learner: Any, step: float, share: float) -> None:
+        """A proximal step: the penalty's share of these rounds, then the budget."""
+        if self.prox is not None:
+            features, values = learner.weights()
+            learner.replace(self.prox.restrict(features).prox(values, step * share))
+        for device, strength in self.gravity:
+            device.soften(learner, step * share * strength)
+        if self.l2 > 0:
+            learner.scale(np.full(self.blocks.n_blocks, 1 / (1 + step * share * self.l2)))
+        if self.budget is not None and self.kept is not None:
+            self._keep_to_budget(learner)
+        learner.settle()
+
+    def _keep_to_budget(self, learner: Any) -> None:
+        assert self.budget is not None
+        assert self.kept is not None
+        norms = self.kept.norms(learner)
+        if isinstance(self.kept, WholeBlocks) and len(self.kept.families) > 1:
+            each = self.budget.family_thresholds(norms, self.kept.weight, self.kept.families)
+            self.kept.soften(learner, each, self.budget.shrink)
+            return
+        threshold = self.budget.threshold(norms, self.kept.weight)
+        if threshold > 0:
+            self.kept.soften(learner, threshold, self.budget.shrink)
+
+
+MANY = 4096  # from so many groups on they are not blocks of their own
+
+
+def _are_rows(groups: Groups | None, starts: tuple[IntArray, IntArray]) -> bool:
+    """Whether the groups are the attributes, all with one weight (or none)."""
+    if groups is None or not groups.in_order or len(np.unique(groups.weight[groups.weight > 0])) > 1:
+        return False
+    both = np.concatenate([starts[0], starts[1][1:]])
+    return len(both) == len(groups.ptr) and bool(np.array_equal(both, groups.ptr))
+
+
+def _are_single(groups: Groups | None) -> bool:
+    """Whether every feature is a group, all with one weight."""
+    return (
+        groups is not None
+        and groups.in_order
+        and bool(np.all(groups.sizes == 1))
+        and np.ptp(groups.weight) == 0
+    )
+
+
+def _weights_at(groups: Groups, features: IntArray) -> Array:
+    return groups.weight[np.searchsorted(groups.ptr, features, side="right") - 1]

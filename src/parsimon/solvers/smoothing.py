@@ -1,0 +1,94 @@
+"""Structural SVMs to a certified optimum: the hinge loss is smoothed, and the smoothing withdrawn (Nesterov 2005).
+
+The loss T log Σ exp((s + cost)/T) is smooth, so every solver for CRFs can minimise it, with any penalty. Its marginals
+μ are a point of the hinge problem's dual. Together with the hinge objective at the same weights they give a duality gap
+(parsimon/certificate.py), and the temperature falls until that gap is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from parsimon.arrays import Array
+from parsimon.certificate import lower_bound
+from parsimon.losses import Hinge, SmoothedHinge
+from parsimon.problem import Problem
+from parsimon.solvers.base import Iterate, Requires, Solver, Status, Weights
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """Minimises the hinge loss plus any penalty; stops when the duality gap is `tol` of the objective.
+
+    `inner` makes the solver for a smoothed problem and a tolerance; by default the one that fits the penalty best.
+    """
+
+    tol: float = 1e-3
+    inner: Callable[[Problem, float], Solver] | None = None
+    factor: float = 0.3
+    steps: int = 1000  # of the inner solver at one temperature
+    name: ClassVar[str] = "smoothing"
+    requires: ClassVar[Requires] = Requires(hinge_loss=True, marginals=True)
+
+    def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
+        """Yields the best weights so far, by the hinge objective, after every temperature."""
+        from parsimon.solvers import choose_solver
+
+        make = self.inner or (lambda smooth, tol: choose_solver("auto", smooth, tol))
+        loss: Any = problem.loss
+        assert isinstance(loss, Hinge)
+        weights, evaluations, temperature, tol, floor = start.nonzero(), 0, 1.0, 1e-3, 0.0
+        best: Iterate | None = None
+        while True:
+            smooth = replace(problem, loss=SmoothedHinge(temperature, loss.cost))
+            used = 0
+            for number, step in enumerate(make(smooth, tol).iterate(smooth, weights)):
+                weights, used = step.weights, step.evaluations
+                if step.status is not None or number >= self.steps:
+                    break
+            evaluations += used + 2
+            objective, bound = self._judge(problem, smooth, weights)
+            floor = max(floor, bound)
+            if best is None or objective < best.objective:
+                best = Iterate(weights.nonzero(), objective, evaluations)
+            gap, wanted = best.objective - floor, self.tol * abs(best.objective)
+            status = Status.CONVERGED if gap <= wanted else Status.STALLED if tol < 1e-10 else None
+            phase = f"temperature {temperature:.2g}"
+            yield replace(best, evaluations=evaluations, gap=gap, phase=phase, status=status)
+            if status is not None:
+                return
+            # The smoothed objective lies above the hinge objective; once that is little, only accuracy is missing.
+            if step.objective - objective <= 0.3 * wanted:
+                tol *= 0.1
+            else:
+                temperature *= self.factor
+
+    def _judge(self, problem: Problem, smooth: Problem, weights: Weights) -> tuple[float, float]:
+        """The hinge objective, and a lower bound on its optimum from the smoothed problem's marginals."""
+        kept = weights.nonzero()
+        assert kept.features is not None
+        value, _ = problem.loss_and_full_gradient(kept.values, kept.features)
+        objective = value + problem.penalty.restrict(kept.features).value(kept.values)
+        expected, gradient = expected_cost(smooth, kept)
+        return objective, lower_bound(expected, gradient, problem.penalty)
+
+
+def expected_cost(smooth: Problem, weights: Weights) -> tuple[float, Array]:
+    """Σ of the expected cost under the smoothed problem's marginals, and Φᵀ(μ − gold).
+
+    The cost counts wrong labels, so its expectation is Σ cost · (1 − μ(gold label)).
+    """
+    loss: Any = smooth.loss
+    gradient = np.zeros(smooth.n_features)
+    total = 0.0
+    assert weights.features is not None
+    for batch in smooth.batches:
+        scores = batch.design.restrict(weights.features).scores(weights.values)
+        _, parts = loss(batch.structure, scores, batch.gold)
+        total += loss.cost * batch.structure.missed(parts, batch.gold)
+        batch.design.pullback(parts, gradient)
+    return total, gradient

@@ -1,0 +1,560 @@
+"""The partial order of templates from coarse to fine, and its Hasse diagram, to print and to draw.
+
+a ⪯ b says that template b should be in a model only if a is: parts of speech before words, parts of a
+conjunction before the conjunction (Martins et al. 2011, section 3.1 and figure 1).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from parsimon.arrays import Array, BoolArray, IntArray
+from parsimon.atomic import write_atomically
+from parsimon.errors import ParsimonError
+from parsimon.features.templates import Template, TemplateSet
+from parsimon.features.transforms import Transform
+
+__all__ = ["Symbol", "TemplateOrder", "default_symbols"]
+
+Symbol: TypeAlias = tuple[
+    int, str
+]  # a column and a transform of it: (0, "shape"); (1, "") is column 1 itself
+
+
+@dataclass(frozen=True, eq=False)
+class TemplateOrder:
+    """A partial order a ⪯ b ("b only if a") of templates: coarse to fine.
+
+    `names` are the templates as written, in the order and under the names that a `TemplateFeatures` of the
+    same templates gives them. Only templates of tokens are in the order: a label bigram, or another template
+    of steps, is neither coarser nor finer than they are. `less[a, b]` is whether a ⪯ b.
+
+    >>> from parsimon.features import TemplateSet
+    >>> order = TemplateOrder.from_symbols(
+    ...     TemplateSet.parse("U:p=%x[0,1]\\nU:w=%x[0,0]\\nU:pp=%x[-1,1]/%x[0,1]\\nU:ww=%x[-1,0]/%x[0,0]\\nB")
+    ... )
+    >>> print(order.to_text())
+    4 templates from coarse to fine, each after those behind the arrow
+    p
+      w   ← p
+      pp  ← p
+        ww  ← w, pp
+    >>> [order.names[b] for b in order.below("U:w=%x[0,0]")]
+    ['U:w=%x[0,0]', 'U:ww=%x[-1,0]/%x[0,0]']
+    """
+
+    names: tuple[str, ...]
+    less: BoolArray  # (n, n), reflexive, antisymmetric and transitive
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "less", np.asarray(self.less, dtype=bool))
+        _check_order(self.names, self.less)
+
+    @classmethod
+    def from_symbols(
+        cls, templates: TemplateSet, symbols: Sequence[Sequence[Symbol]] | None = None
+    ) -> TemplateOrder:
+        """The order that an order of symbols induces, as in figure 1 of Martins et al. 2011.
+
+        A symbol is what a test looks at: a column and a transform. `symbols` are chains of them, each from
+        coarse to fine: `[[(1, ""), (0, "")], [(0, "shape"), (0, "")]]` puts column 1 and the shape of the word
+        before the word. Left out, it is `default_symbols(templates)`. A symbol that is in no chain is
+        comparable with itself only, and no test at all comes before every symbol.
+
+        a ⪯ b if each test of a has a test of b of its own, at the same place and at least as fine. ("Of its
+        own" makes word ≺ word ∧ POS where POS ⪯ word.) A bias, without tests, comes before everything.
+        Templates that share their attributes count as one: a ⪯ b if each template of b is finer than one of a.
+        """
+        chains = default_symbols(templates) if symbols is None else [_chain(chain) for chain in symbols]
+        used = [(column, transform.spec) for column, transform in templates.inputs]
+        known = dict.fromkeys(symbol for chain in [used, *chains] for symbol in chain)
+        number = {symbol: i for i, symbol in enumerate(known)}
+        steps = [(number[a], number[b]) for chain in chains for a, b in pairwise(chain)]
+        at_least = _closure([str(symbol) for symbol in number], steps).tolist()
+
+        shared: dict[str, list[Template]] = {}
+        for template in templates:
+            if template.kind != "edge":
+                shared.setdefault(template.skeleton, []).append(template)
+        looks = [[_looks(template, number) for template in group] for group in shared.values()]
+        less = [
+            [all(any(_finer(y, x, at_least) for x in coarse) for y in fine) for fine in looks]
+            for coarse in looks
+        ]
+        names = tuple(group[0].source for group in shared.values())
+        return cls(names, np.array(less, dtype=bool).reshape(len(names), len(names)))
+
+    @classmethod
+    def from_pairs(cls, names: Iterable[str], pairs: Iterable[tuple[str, str]]) -> TemplateOrder:
+        """An order by hand: each pair (a, b) says a ⪯ b, and what follows from the pairs holds as well.
+
+        >>> TemplateOrder.from_pairs(["x", "y", "z"], [("x", "y"), ("y", "z")]).below("x")
+        array([0, 1, 2])
+        """
+        names = tuple(names)
+        number = {name: i for i, name in enumerate(names)}
+        steps = [(_find(number, a), _find(number, b)) for a, b in pairs]
+        return cls(names, _closure(names, steps))
+
+    def below(self, a: int | str) -> IntArray:
+        """All b with a ⪯ b, a included: what must go when a goes."""
+        return np.flatnonzero(self.less[self._number(a)])
+
+    def above(self, b: int | str) -> IntArray:
+        """All a with a ⪯ b, b included: what must stay when b stays."""
+        return np.flatnonzero(self.less[:, self._number(b)])
+
+    def covers(self) -> list[tuple[int, int]]:
+        """The arcs of the Hasse diagram: a ≺ b with nothing in between."""
+        strict = self.less & ~np.eye(len(self.names), dtype=bool)
+        return [(int(a), int(b)) for a, b in np.argwhere(strict & ~_two_steps(strict))]
+
+    def roots(self) -> IntArray:
+        """The templates that come after no other."""
+        return np.flatnonzero(self.less.sum(axis=0) == 1)
+
+    def depth(self) -> IntArray:
+        """The level of each template: 0 for a root, else one more than the deepest that comes before it."""
+        depth = np.zeros(len(self.names), np.int64)
+        # What comes before b has fewer before it than b has.
+        for b in np.argsort(self.less.sum(axis=0), kind="stable").tolist():
+            before = self.above(b)
+            depth[b] = 1 + depth[before[before != b]].max(initial=-1)
+        return depth
+
+    def short_names(self) -> tuple[str, ...]:
+        """What drawings call the templates: `word[0]` for `U:word[0]=%x[0,0]`."""
+        short = [_short(name) for name in self.names]
+        count = Counter(short)
+        return tuple(s if count[s] == 1 else name for s, name in zip(short, self.names, strict=True))
+
+    def to_text(self, kept: BoolArray | None = None) -> str:
+        """A line a template, level by level, each with the templates that it comes right after.
+
+        With `kept` (one truth value a template), ● marks templates that are kept and ○ those that are dropped.
+        """
+        kept = self._checked(kept)
+        names, depth = self.short_names(), self.depth()
+        before: list[list[str]] = [[] for _ in names]
+        for a, b in self.covers():
+            before[b].append(names[a])
+        lines = [f"{_tally(len(names), kept)} from coarse to fine, each after those behind the arrow"]
+        for level in range(int(depth.max()) + 1):
+            members = np.flatnonzero(depth == level).tolist()
+            width = max(len(names[b]) for b in members)
+            for b in members:
+                mark = "" if kept is None else "● " if kept[b] else "○ "
+                line = f"{'  ' * level}{mark}{names[b]:<{width}}"
+                lines.append((f"{line}  ← {_listed(before[b])}" if before[b] else line).rstrip())
+        return "\n".join(lines)
+
+    def draw(self, path: str | os.PathLike[str] | None = None, kept: BoolArray | None = None) -> Any:
+        """The Hasse diagram as a matplotlib figure, coarse on the left and fine on the right.
+
+        With `kept` (one truth value a template), templates that are kept are filled, the others hollow. With
+        `path`, the figure is written there too, in the format that the file's name ends in.
+        """
+        figure = _draw(self, self._checked(kept))
+        if path is not None:
+            _save(figure, Path(path))
+        return figure
+
+    def _number(self, template: int | str) -> int:
+        if isinstance(template, str):
+            return _find({name: i for i, name in enumerate(self.names)}, template)
+        if not 0 <= template < len(self.names):
+            raise ParsimonError(
+                f"there is no template {template} in the order, they are numbered from 0 to {len(self.names) - 1}"
+            )
+        return template
+
+    def _checked(self, kept: BoolArray | None) -> BoolArray | None:
+        if kept is None:
+            return None
+        kept = np.asarray(kept)
+        if kept.dtype != bool or kept.shape != (len(self.names),):
+            raise ParsimonError(
+                f"kept must be {len(self.names)} truth values, one a template, not {kept.dtype} of shape {kept.shape}"
+            )
+        return kept
+
+
+# Families of transforms; what loses more comes first. (`case` and `charclass` are not quite lost in `shape`, which
+# does not tell `A` from `IBM`; with their few values they are the coarser all the same.)
+_FAMILIES = (
+    ("lower", "lower-ascii"),
+    ("lower-ascii",),
+    ("case", "shape"),
+    ("charclass", "shape"),
+    ("has-digit", "shape"),
+    ("has-punct", "shape"),
+    ("shape",),
+)
+
+
+def default_symbols(templates: TemplateSet) -> list[list[Symbol]]:
+    """Chains of the symbols that templates use, coarse to fine, for data whose columns are word, part of speech.
+
+    Shorter prefixes and suffixes come before longer ones, indicators of case and the like before shapes, what
+    a transform makes of a column before the column itself, and column 1 before column 0.
+
+    >>> default_symbols(TemplateSet.parse("U0:%f[0,0,\\"shape\\"]\\nU1:%x[0,1]\\nU2:%x[0,0]"))
+    [[(0, 'shape'), (0, '')], [(1, ''), (0, '')]]
+    """
+    used: dict[int, list[Transform]] = {}
+    for column, transform in templates.inputs:
+        used.setdefault(column, []).append(transform)
+    chains: list[list[Symbol]] = []
+    for column, transforms in sorted(used.items()):
+        specs = {transform.spec for transform in transforms}
+        for affix in ("prefix", "suffix"):
+            lengths = sorted(int(transform.argument) for transform in transforms if transform.name == affix)
+            chains.append([(column, f"{affix}:{length}") for length in lengths])
+        for family in _FAMILIES:
+            if family[0] in specs:
+                chains.append([(column, spec) for spec in family if spec in specs])
+        chains += [[(column, t.spec)] for t in transforms if t.name in ("test", "match", "match-lower")]
+    chains = [[*chain, (chain[0][0], "")] for chain in chains if chain]
+    return [*chains, [(1, ""), (0, "")]] if {0, 1} <= used.keys() else chains
+
+
+# --- Building an order --------------------------------------------------------------------------------------
+
+_Looks: TypeAlias = dict[tuple[bool, int], set[int]]  # place (counted from an end? row) → numbers of symbols
+
+
+def _chain(symbols: Sequence[Symbol]) -> list[Symbol]:
+    """A chain as the user gave it, with every transform in its canonical form."""
+    try:
+        return [(int(column), Transform.parse(spec).spec) for column, spec in symbols]
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ParsimonError):
+            raise
+        raise ParsimonError(
+            f"{symbols!r} is not a chain of symbols: write pairs of a column and a transform from coarse to "
+            "fine, as in [(1, ''), (0, '')], and give a list of such chains"
+        ) from None
+
+
+def _looks(template: Template, number: dict[Symbol, int]) -> _Looks:
+    """Which symbols a template tests where."""
+    looks: _Looks = {}
+    for test in template.tests:
+        symbol = number[test.column, test.transform.spec]
+        looks.setdefault((test.absolute, test.offset), set()).add(symbol)
+    return looks
+
+
+def _finer(fine: _Looks, coarse: _Looks, at_least: list[list[bool]]) -> bool:
+    """Whether every test of `coarse` has a test of its own in `fine`, at the same place and at least as fine."""
+    return coarse.keys() <= fine.keys() and all(
+        _matched(symbols, fine[place], at_least) for place, symbols in coarse.items()
+    )
+
+
+def _matched(coarse: set[int], fine: set[int], at_least: list[list[bool]]) -> bool:
+    """Whether each coarse symbol can have a finer one to itself: bipartite matching by augmenting paths."""
+    holder: dict[int, int] = {}  # fine symbol → the coarse one that has it
+
+    def place(c: int, tried: set[int]) -> bool:
+        for f in fine - tried:
+            if at_least[c][f] and f not in tried:
+                tried.add(f)
+                if f not in holder or place(holder[f], tried):
+                    holder[f] = c
+                    return True
+        return False
+
+    return len(coarse) <= len(fine) and all(place(c, set()) for c in coarse)
+
+
+def _closure(names: Sequence[str], steps: Iterable[tuple[int, int]]) -> BoolArray:
+    """The reflexive and transitive closure of steps (a, b), a ⪯ b."""
+    before: dict[int, set[int]] = {i: set() for i in range(len(names))}
+    for a, b in steps:
+        if a != b:
+            before[b].add(a)
+    try:
+        order = list(TopologicalSorter(before).static_order())
+    except CycleError as error:
+        circle = " ⪯ ".join(names[i] for i in error.args[1])
+        raise ParsimonError(f"{circle} goes round in a circle, so leave out one of these steps") from None
+    less = np.eye(len(names), dtype=bool)
+    for b in order:  # everything before b is complete by now
+        for a in before[b]:
+            less[:, b] |= less[:, a]
+    return less
+
+
+def _two_steps(relation: BoolArray) -> BoolArray:
+    """Whether there is something between a and b. (As a product of floats: that of truth values is slow.)"""
+    matrix = relation.astype(np.float32)
+    return matrix @ matrix > 0
+
+
+def _check_order(names: tuple[str, ...], less: BoolArray) -> None:
+    n = len(names)
+    if n == 0:
+        raise ParsimonError("an order needs at least one template of tokens (a line that starts with U or *)")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ParsimonError(
+            f"template {twice[0]!r} is there more than once, and names must tell templates apart"
+        )
+    if less.shape != (n, n):
+        raise ParsimonError(
+            f"the order of {n} templates needs a {n} × {n} matrix, not one of shape {less.shape}"
+        )
+    if not less.diagonal().all():
+        a = names[int(np.argmin(less.diagonal()))]
+        raise ParsimonError(f"template {a!r} must come before itself (a ⪯ a), so the diagonal must be true")
+    both = np.argwhere(np.triu(less & less.T, 1))
+    if len(both):
+        a, b = (names[i] for i in both[0])
+        raise ParsimonError(
+            f"templates {a!r} and {b!r} each come before the other, as templates with the same tests do: "
+            "leave one of them out"
+        )
+    gaps = np.argwhere(_two_steps(less) & ~less)
+    if len(gaps):
+        a, b = (names[i] for i in gaps[0])
+        raise ParsimonError(
+            f"template {a!r} comes before another that comes before {b!r}, but not before {b!r} itself: "
+            "use from_pairs, which adds what follows"
+        )
+
+
+def _find(number: dict[str, int], name: str) -> int:
+    if name not in number:
+        close = get_close_matches(name, number, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"the first is {next(iter(number), '')!r}"
+        raise ParsimonError(f"there is no template {name!r} in the order: {hint}")
+    return number[name]
+
+
+# --- Printing and drawing -----------------------------------------------------------------------------------
+
+
+def _short(name: str) -> str:
+    try:
+        # A name by hand need not be a template; one without tests is short already.
+        name = Template.parse(name).name if "%" in name else name
+    except ParsimonError:
+        return name
+    return name.removeprefix("U:")
+
+
+def _tally(n: int, kept: BoolArray | None) -> str:
+    """How many templates there are, and how many are kept."""
+    what = f"{n} template{'s' * (n != 1)}"
+    return what if kept is None else f"{what} ({kept.sum()} kept ●, {n - kept.sum()} dropped ○)"
+
+
+def _listed(names: list[str], most: int = 4) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+_SWEEPS = 24
+
+
+def _layers(order: TemplateOrder) -> tuple[list[list[int]], list[list[int]]]:
+    """Who stands on which level, in an order with few crossings, and the arcs as paths from level to level.
+
+    An arc that skips levels gets a bend on each of them: a number from n on that stands in the level like a
+    template. Levels are sorted by the mean place of the neighbours on the level before, then after, again and
+    again (the barycentre method of Sugiyama et al. 1981), and the sorting with the fewest crossings is taken.
+    """
+    depth = order.depth()
+    layers: list[list[int]] = [np.flatnonzero(depth == d).tolist() for d in range(int(depth.max()) + 1)]
+    paths, bends = [], len(order.names)
+    for a, b in order.covers():
+        middle = list(range(bends, bends + int(depth[b] - depth[a]) - 1))
+        bends += len(middle)
+        for level, bend in enumerate(middle, start=int(depth[a]) + 1):
+            layers[level].append(bend)
+        paths.append([a, *middle, b])
+
+    links: list[list[list[int]]] = [[[] for _ in range(bends)] for _ in range(2)]  # towards coarse, fine
+    for path in paths:
+        for u, v in pairwise(path):
+            links[0][v].append(u)
+            links[1][u].append(v)
+    best, fewest = layers, _crossings(layers, links[1])
+    for sweep in range(_SWEEPS):
+        layers = _swept(layers, links[sweep % 2], backwards=sweep % 2 == 1)
+        crossings = _crossings(layers, links[1])
+        if crossings < fewest:
+            best, fewest = layers, crossings
+    return best, paths
+
+
+def _swept(layers: list[list[int]], links: list[list[int]], backwards: bool) -> list[list[int]]:
+    """Every level sorted by the mean place of what its members are linked to, starting from one end."""
+    place: dict[int, float] = {}
+    out = []
+    for layer in reversed(layers) if backwards else layers:
+        middle = (len(layer) - 1) / 2
+        wanted = {v: i - middle for i, v in enumerate(layer)}
+        for v in layer:
+            if links[v]:
+                wanted[v] = sum(place[u] for u in links[v]) / len(links[v])
+        layer = sorted(layer, key=wanted.__getitem__)
+        place.update({v: i - middle for i, v in enumerate(layer)})
+        out.append(layer)
+    return out[::-1] if backwards else out
+
+
+def _crossings(layers: list[list[int]], finer: list[list[int]]) -> int:
+    """How many pairs of arcs cross between neighbouring levels."""
+    total = 0
+    for left, right in pairwise(layers):
+        place = {v: i for i, v in enumerate(right)}
+        ends = np.array([(i, place[v]) for i, u in enumerate(left) for v in finer[u]]).reshape(-1, 2)
+        start, end = ends.T
+        total += int(((start[:, None] < start) & (end[:, None] > end)).sum())
+    return total
+
+
+# Lengths in inches. With a font of fixed width, the size of a box follows from its text.
+_FONT = 8.0
+_CHARACTER = 0.602 * _FONT / 72
+_BOX, _ROW, _BEND, _GAP, _MARGIN = 0.19, 0.27, 0.12, 0.85, 0.3
+_INK, _PALE, _GREY = "#33608c", "#e6eef5", "#9a9a9a"
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Where everything is: left and right ends and heights of boxes and bends, and the size of the page."""
+
+    left: Array
+    right: Array
+    height: Array
+    size: tuple[float, float]
+
+
+def _placed(layers: list[list[int]], paths: list[list[int]], names: Sequence[str]) -> _Placed:
+    n = len(names)
+    down = _levelled(layers, paths, n)
+    left, right = np.zeros((2, len(down)))
+    x = _MARGIN
+    for layer in layers:
+        width = (max(len(names[v]) if v < n else 0 for v in layer) + 2) * _CHARACTER
+        left[layer], right[layer] = x, x + width
+        x += width + _GAP
+    # The caption stands at the top, with a margin above it and below.
+    height = _MARGIN + _ROW / 2 + down.max() - down
+    return _Placed(left, right, height, (x - _GAP + _MARGIN, float(height.max()) + _ROW / 2 + 2 * _MARGIN))
+
+
+def _levelled(layers: list[list[int]], paths: list[list[int]], n: int) -> Array:
+    """How far down everything stands: as level with its neighbours as the room that each needs allows."""
+    linked: list[list[int]] = [[] for _ in range(sum(map(len, layers)))]
+    for path in paths:
+        for u, v in pairwise(path):
+            linked[u].append(v)
+            linked[v].append(u)
+    room = np.where(np.arange(len(linked)) < n, _ROW, _BEND)
+    down = np.zeros(len(linked))
+    steps = []
+    for layer in layers:
+        middles = np.cumsum(room[layer]) - room[layer] / 2
+        steps.append(middles - middles[0])
+        down[layer] = steps[-1] - steps[-1].mean()
+    for sweep in range(_SWEEPS):
+        levels = list(zip(layers, steps, strict=True))
+        for layer, step in levels if sweep % 2 else levels[::-1]:
+            wanted = np.array([down[linked[v]].mean() if linked[v] else down[v] for v in layer])
+            down[layer] = step + _ascending(wanted - step)
+    return down
+
+
+def _ascending(values: Array) -> Array:
+    """The ascending numbers nearest to these: neighbours in the wrong order are pooled, until none are."""
+    pools: list[tuple[float, int]] = []  # mean, how many
+    for mean in values.tolist():
+        count = 1
+        while pools and pools[-1][0] > mean:
+            other, more = pools.pop()
+            mean, count = (mean * count + other * more) / (count + more), count + more
+        pools.append((mean, count))
+    return np.repeat([mean for mean, _ in pools], [count for _, count in pools])
+
+
+def _draw(order: TemplateOrder, kept: BoolArray | None) -> Any:
+    try:
+        figures, patches = import_module("matplotlib.figure"), import_module("matplotlib.patches")
+    except ImportError as error:
+        raise ParsimonError(
+            "drawing the order needs matplotlib, which is not installed; to_text() does without"
+        ) from error
+    layers, paths = _layers(order)
+    names = order.short_names()
+    placed = _placed(layers, paths, names)
+    width, height = placed.size
+    figure = figures.Figure(figsize=placed.size, facecolor="white")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, width), ylim=(0, height))
+    axes.set_axis_off()
+    for path in paths:
+        strong = kept is None or bool(kept[path[0]] and kept[path[-1]])
+        axes.add_patch(_arc(path, placed, _INK if strong else _GREY, 0.8 if strong else 0.5))
+    for v, name in enumerate(names):
+        face, edge, ink = _colours(None if kept is None else bool(kept[v]))
+        x, y, w = placed.left[v], placed.height[v], placed.right[v] - placed.left[v]
+        style = {"boxstyle": "round,pad=0,rounding_size=0.07", "facecolor": face, "edgecolor": edge}
+        axes.add_patch(patches.FancyBboxPatch((x, y - _BOX / 2), w, _BOX, linewidth=0.8, zorder=2, **style))
+        font = {"family": "DejaVu Sans Mono", "size": _FONT, "color": ink}
+        axes.text(x + w / 2, y - 0.01, name, ha="center", va="center", zorder=3, **font)
+    caption = f"{_tally(len(names), kept)}, coarse → fine"
+    axes.text(_MARGIN, height - _MARGIN, caption, va="center", family="DejaVu Sans", size=_FONT + 1)
+    return figure
+
+
+def _colours(kept: bool | None) -> tuple[str, str, str]:
+    """The colours of a box's face, edge and text."""
+    if kept is None:
+        return _PALE, _INK, "black"
+    return (_INK, _INK, "white") if kept else ("white", _GREY, "#606060")
+
+
+def _arc(path: list[int], placed: _Placed, colour: str, width: float) -> Any:
+    """A smooth line from box to box, level by level, horizontal where it meets them."""
+    shapes, patches = import_module("matplotlib.path"), import_module("matplotlib.patches")
+    points = [(placed.right[path[0]], placed.height[path[0]])]
+    codes = [shapes.Path.MOVETO]
+    for v in path[1:]:
+        (x0, y0), x1, y1 = points[-1], placed.left[v], placed.height[v]
+        points += [((x0 + x1) / 2, y0), ((x0 + x1) / 2, y1), (x1, y1)]
+        codes += [shapes.Path.CURVE4] * 3
+        if v != path[-1]:  # a bend: straight on across the level
+            points.append((placed.right[v], y1))
+            codes.append(shapes.Path.LINETO)
+    line = shapes.Path(points, codes)
+    return patches.PathPatch(line, facecolor="none", edgecolor=colour, linewidth=width, zorder=1)
+
+
+def _save(figure: Any, path: Path) -> None:
+    buffer = io.BytesIO()
+    try:
+        figure.savefig(buffer, format=path.suffix[1:] or "png", dpi=150)
+        write_atomically(path, buffer.getvalue())
+    except ValueError as error:
+        raise ParsimonError(
+            f"cannot draw to {path}, name a file that ends in .png, .pdf or .svg: {error}"
+        ) from None
+    except OSError as error:
+        raise ParsimonError(f"cannot write {path}: {error.strerror}") from error

@@ -1,0 +1,309 @@
+"""Online learning against a twin that keeps all weights in a plain vector and shrinks them at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parsimon.errors import ParsimonError
+from parsimon.groups import Groups
+from parsimon.penalties import L1, L2, ElasticNet, GroupLasso, OverlappingGroupLasso
+from parsimon.solvers import Budget, Decreasing, Monitor, Online, PassiveAggressive, Status, Weights, drive
+from parsimon.solvers.online_groups import Blocks
+from parsimon.structures import Chain, ChainParts
+from toy_problems import Toy, dense_map, make_toy
+
+TOYS = {
+    "plain": make_toy(1, lengths=(3, 1, 0, 3, 2, 4, 2)),
+    "real values": make_toy(2, lengths=(3, 2, 2, 3), real=True),
+    "seen pairs": make_toy(3, lengths=(3, 3, 1, 2), candidates="seen"),
+    "weighted": make_toy(4, lengths=(2, 3, 2, 4), weighted=True),
+    "no transitions": make_toy(5, lengths=(3, 2, 3), n_pair=0),
+}
+every_toy = pytest.mark.parametrize("toy", TOYS.values(), ids=TOYS)
+every_loss = pytest.mark.parametrize("loss", ["perceptron", "hinge", "log"])
+
+
+@dataclass
+class Twin:
+    """The same algorithm on a dense vector; `shrink` is applied every `every` rounds."""
+
+    toy: Toy
+    loss: str
+    step: Any
+    shrink: Any = None
+    every: int = 3
+    w: Any = field(init=False)
+    total: Any = field(init=False)
+
+    def run(self, epochs: int) -> Any:
+        n = self.toy.index.n_features
+        self.w, self.total = np.zeros(n), np.zeros(n)
+        sequences = len(self.toy.observations.lengths)
+        rounds = 0
+        for epoch in range(epochs):
+            for i in range(sequences):
+                self.learn(i, self.step.size(epoch))
+                rounds += 1
+                self.total += self.w
+                last = rounds == epochs * sequences
+                if self.shrink is not None and (rounds % self.every == 0 or last):
+                    self.w = self.shrink(self.w, self.step.size(epoch), self.every / sequences)
+        return self.w
+
+    def learn(self, i: int, size: float) -> None:
+        for number, (tokens, weight, outputs) in enumerate(self.toy.enumerations(self.w)):
+            if number != i or not outputs.length:
+                continue
+            gold = self.toy.gold[tokens]
+            if self.loss == "log":
+                each = zip(outputs.probabilities, outputs.labellings, strict=True)
+                features = sum(p * self.features(tokens, y) for p, y in each)
+                value = outputs.log_z - outputs.score_of(gold)
+            else:
+                costly = outputs.with_cost(gold, 1.0) if self.loss == "hinge" else outputs
+                best = self.decoded(tokens)  # of those that tie, the one that the library takes
+                value = costly.score_of(best)
+                assert value == pytest.approx(costly.best()[0])
+                value -= outputs.score_of(gold)
+                features = self.features(tokens, best)
+            change = self.features(tokens, gold) - features
+            if self.step.passive_aggressive:
+                size = min(size, value / (change @ change)) if change @ change > 0 else 0.0
+            self.w = self.w + size * weight * change
+
+    def decoded(self, tokens: slice) -> Any:
+        node, pair = (each @ self.w for each in dense_map(self.toy.index, self.toy.observations))
+        length = tokens.stop - tokens.start
+        chain = Chain([length], self.toy.n_labels, pair_kind=np.arange(length), n_kinds=length)
+        scores = ChainParts(np.ascontiguousarray(node[tokens]), np.ascontiguousarray(pair[tokens]))
+        if self.loss == "hinge":
+            return chain.cost_argmax(scores, self.toy.gold[tokens])[1]
+        return chain.argmax(scores)[1]
+
+    def features(self, tokens: slice, labels: Any) -> Any:
+        node, pair = dense_map(self.toy.index, self.toy.observations)
+        here = np.arange(tokens.start, tokens.stop)
+        out = node[here, labels].sum(axis=0)
+        return out + pair[here[1:], labels[:-1], labels[1:]].sum(axis=0)
+
+
+def learn(toy: Toy, loss: str, solver: Online, penalty: Any = None) -> Any:
+    problem = toy.problem(loss, penalty or ElasticNet())
+    return drive(solver, problem, Weights.zeros(problem.n_features), Monitor())
+
+
+@every_toy
+@every_loss
+@pytest.mark.parametrize("average", [False, True])
+def test_rounds_are_those_of_the_twin(toy: Toy, loss: str, average: bool) -> None:
+    step = Decreasing(0.7)
+    result = learn(toy, loss, Online(3, step, average=average, shuffle=False))
+    twin = Twin(toy, loss, step)
+    last = twin.run(3)
+    expected = twin.total / (3 * len(toy.observations.lengths)) if average else last
+    assert result.weights.dense() == pytest.approx(expected, abs=1e-6)  # marginals below 1e-7 are left out
+    assert result.status is Status.DONE
+
+
+@every_toy
+@pytest.mark.parametrize("most", [0.05, 10.0])
+def test_mira(toy: Toy, most: float) -> None:
+    step = PassiveAggressive(most)
+    result = learn(toy, "hinge", Online(2, step, average=False, shuffle=False))
+    assert result.weights.dense() == pytest.approx(Twin(toy, "hinge", step).run(2), abs=1e-10)
+
+
+def by_attribute(toy: Toy) -> Groups:
+    starts = np.concatenate(
+        [toy.index.node.starts(), toy.index.pair.starts()[1:] + toy.index.node.n_features]
+    )
+    return Groups.consecutive(starts, toy.index.n_features, [f"a{i}" for i in range(len(starts) - 1)], "ones")
+
+
+def in_two(toy: Toy) -> Groups:
+    """The first two attributes of tokens, and all others."""
+    cut = int(toy.index.node.starts()[2])
+    n = toy.index.n_features
+    return Groups.consecutive(np.array([0, cut, n]), n, ["few", "rest"], np.array([1.0, 1.5]))
+
+
+@every_toy
+@every_loss
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("kind", ["l1", "l2", "elastic net", "half free", "groups", "sparse groups"])
+def test_gravity_is_the_proximal_operator(toy: Toy, loss: str, kind: str, average: bool) -> None:
+    n = toy.index.n_features
+    free = np.arange(int(toy.index.node.starts()[1]))  # of the first attribute
+    penalty: Any = {
+        "l1": L1(0.3),
+        "l2": L2(0.5),
+        "elastic net": ElasticNet(0.2, 0.3),
+        "half free": L1(0.3).exempt(free, n),
+        "groups": GroupLasso(0.4, in_two(toy)),
+        "sparse groups": GroupLasso(0.3, in_two(toy), l1=0.1, l2=0.2),
+    }[kind]
+    step = Decreasing(0.7)
+    result = learn(toy, loss, Online(4, step, average=average, every=3, shuffle=False), penalty)
+    if kind == "sparse groups":  # the learner takes the group first, then single weights
+
+        def shrink(w: Any, eta: float, share: float) -> Any:
+            w = GroupLasso(0.3, in_two(toy)).prox(w, eta * share)
+            return ElasticNet(0.1, 0.2).prox(w, eta * share)
+    else:
+
+        def shrink(w: Any, eta: float, share: float) -> Any:
+            return penalty.prox(w, eta * share)
+
+    twin = Twin(toy, loss, step, shrink)
+    last = twin.run(4)
+    if not average:
+        assert result.weights.dense() == pytest.approx(last, abs=1e-6)
+    elif kind in ("l2", "groups"):
+        # An average takes a proximal step into account from the next round on, as the twin does.
+        assert result.weights.dense() == pytest.approx(
+            twin.total / (4 * len(toy.observations.lengths)), abs=1e-6
+        )
+
+
+@every_toy
+def test_a_penalty_without_a_compiled_form_takes_the_slow_way(toy: Toy) -> None:
+    n = toy.index.n_features
+    overlapping = OverlappingGroupLasso(
+        0.3, Groups.from_lists([list(range(0, n, 2)), list(range(0, n, 3))], n)
+    )
+    step = Decreasing(0.5)
+    result = learn(toy, "hinge", Online(3, step, average=False, every=3, shuffle=False), overlapping)
+    twin = Twin(toy, "hinge", step, lambda w, eta, share: overlapping.prox(w, eta * share))
+    assert result.weights.dense() == pytest.approx(twin.run(3), abs=1e-7)
+
+
+@every_toy
+def test_rows_of_attributes_are_shrunk_late_but_right(toy: Toy) -> None:
+    groups = by_attribute(toy)
+    many = replace(Online(4, Decreasing(0.6), average=False, every=2, shuffle=False))
+    import parsimon.solvers.online as online
+
+    plain = learn(toy, "perceptron", many, GroupLasso(0.5, groups))
+    before, online.MANY = online.MANY, 1  # so that attributes count as rows, not as blocks
+    try:
+        late = learn(toy, "perceptron", many, GroupLasso(0.5, groups))
+    finally:
+        online.MANY = before
+    assert late.weights.dense() == pytest.approx(plain.weights.dense(), abs=1e-10)
+
+
+@every_toy
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("shrink", [True, False])
+def test_a_budget_keeps_so_many_groups(toy: Toy, size: int, shrink: bool) -> None:
+    groups = by_attribute(toy)
+    budget = Budget(size, groups, shrink)
+    result = learn(toy, "perceptron", Online(5, average=False, budget=budget, every=3))
+    assert np.count_nonzero(groups.norms(result.weights.dense())) <= size
+    assert result.history[-1].instantiated[-1] == len(result.weights.values)
+
+
+def test_the_threshold_of_a_budget_lies_halfway() -> None:
+    budget = Budget(2)
+    assert budget.threshold(np.array([5.0, 1.0, 3.0, 2.0]), 1.0) == 2.5
+    assert budget.threshold(np.array([5.0, 1.0, 0.0]), 1.0) == 0.0
+    assert budget.threshold(np.array([6.0, 1.0, 9.0, 4.0]), np.array([2.0, 1.0, 0.0, 1.0])) == 2.0  # 3, 1, 4
+
+
+def test_weights_that_are_dropped_leave_the_memory() -> None:
+    toy = TOYS["plain"]
+    budget = Budget(1, by_attribute(toy))
+    history = learn(toy, "perceptron", Online(4, average=False, budget=budget, every=3)).history
+    counts = [n for event in history for n in event.instantiated]
+    assert min(counts) < max(counts)
+
+
+def test_overlapping_groups_go_family_by_family() -> None:
+    toy = TOYS["plain"]
+    n, cut = toy.index.n_features, toy.index.node.starts()
+    coarse = np.arange(int(cut[0]), int(cut[4]))
+    fine = np.arange(int(cut[2]), int(cut[4]))
+    other = np.arange(int(cut[4]), n)
+    groups = Groups.from_lists([coarse, fine, other], n, weight="ones")
+    result = learn(toy, "perceptron", Online(5, average=False, budget=Budget(2, groups), every=3))
+    assert np.count_nonzero(groups.norms(result.weights.dense())) <= 2
+
+
+def test_blocks_are_told_apart_by_groups_and_by_who_is_penalised() -> None:
+    starts = (np.array([0, 2, 4, 6]), np.array([6, 8]))
+    groups = Groups.consecutive(np.array([0, 4, 8]), 8, ["a", "b"], "ones")
+    blocks = Blocks.of(starts, groups, None)
+    assert blocks is not None
+    assert blocks.node.tolist() == [0, 0, 1]
+    assert blocks.pair.tolist() == [1]
+    weight = np.array([0.0, 0.0, 1, 1, 1, 1, 1, 1])
+    finer = Blocks.of(starts, groups, weight)
+    assert finer is not None
+    assert len(set(finer.node.tolist())) == 3
+    assert Blocks.of(starts, Groups.consecutive(np.array([0, 3, 8]), 8, ["a", "b"], "ones"), None) is None
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_does_not() -> None:
+    toy = TOYS["plain"]
+    runs = [learn(toy, "perceptron", Online(3, seed=seed)).weights.dense() for seed in (1, 1, 2)]
+    assert np.array_equal(runs[0], runs[1])
+    assert not np.array_equal(runs[0], runs[2])
+
+
+def test_ctrl_c_keeps_what_was_learnt() -> None:
+    problem = TOYS["plain"].problem("perceptron")
+
+    def interrupt(event: Any) -> None:
+        if event.iteration == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    result = drive(Online(50), problem, Weights.zeros(problem.n_features), Monitor(callbacks=[interrupt]))
+    assert result.status is Status.INTERRUPTED
+    assert len(result.history) in (2, 3)
+    assert result.weights.n_active > 0
+
+
+def test_it_can_start_from_weights() -> None:
+    toy = TOYS["plain"]
+    problem = toy.problem("perceptron")
+    solver = Online(1, average=False, shuffle=False)
+    first = drive(solver, problem, Weights.zeros(problem.n_features), Monitor())
+    second = drive(solver, problem, first.weights, Monitor())
+    both = drive(
+        replace(solver, epochs=2, step=Constant()), problem, Weights.zeros(problem.n_features), Monitor()
+    )
+    assert second.weights.dense() == pytest.approx(both.weights.dense())
+
+
+@dataclass(frozen=True)
+class Constant:
+    passive_aggressive = False
+
+    def size(self, epoch: int) -> float:
+        return 1.0
+
+
+def both_a_budget_and_groups(toy: Toy) -> Any:
+    return learn(toy, "log", Online(budget=Budget(1, by_attribute(toy))), GroupLasso(1.0, in_two(toy)))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Budget(0), ["budget", "1"]),
+        (lambda: Online(0), ["epochs"]),
+        (lambda: Online(every=0), ["every"]),
+        (lambda: learn(make_toy(1, missing=0.5), "log", Online(1)), ["label"]),
+        (lambda: both_a_budget_and_groups(TOYS["plain"]), ["budget", "group"]),
+    ],
+)
+def test_what_cannot_work_is_refused(make: Any, words: list[str]) -> None:
+    with pytest.raises(ParsimonError) as caught:
+        make()
+    assert all(word in str(caught.value) for word in words)
