@@ -47,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--peers", default="", help="only peers whose name has one of these words, separated by commas"
     )
+    p.add_argument("--skip", default="", help="no peers whose name has one of these words")
     p.add_argument(
         "--quick", action="store_true", help=f"{QUICK_SENTENCES} sentences, few iterations: to try it out"
     )
@@ -89,8 +90,12 @@ def peers_of(options: argparse.Namespace, templates: TemplateSet) -> list[Peer]:
         CRFsuite("seen", options.crfsuite_iterations, templates),
         CRFpp(options.crfpp, options.crfpp_iterations),
     ]
-    words = [word.strip().lower() for word in options.peers.split(",") if word.strip()]
-    return [peer for peer in peers if not words or any(word in peer.name.lower() for word in words)]
+    words, without = (
+        [word.strip().lower() for word in text.split(",") if word.strip()]
+        for text in (options.peers, options.skip)
+    )
+    named = [peer for peer in peers if not words or any(word in peer.name.lower() for word in words)]
+    return [peer for peer in named if not any(word in peer.name.lower() for word in without)]
 
 
 def labelling_peers(peers: list[Peer]) -> list[Peer]:

@@ -492,11 +492,16 @@ inline void chain_variances(const ChainShape& shape, const double* marginals, do
     if (shape.weight)
         for (int64_t i = 0; i < shape.n_sequences; ++i)
             std::fill(weight.begin() + shape.offsets[i], weight.begin() + shape.offsets[i + 1], shape.weight[i]);
-    for (int64_t t = 0; t < n_tokens; ++t)
-        for (int64_t y = 0; y < Y; ++y) {
-            const double m = marginals[t * Y + y];
-            node_out[t * Y + y] = weight[t] > 0 ? m * (1 - m / weight[t]) : 0.0;
+    constexpr int64_t grain = 1024;
+    parallel_for((n_tokens + grain - 1) / grain, threads, [&](int64_t piece, int) {
+        for (int64_t t = piece * grain; t < std::min(n_tokens, (piece + 1) * grain); ++t) {
+            const double inverse = weight[t] > 0 ? 1 / weight[t] : 0.0;
+            for (int64_t y = 0; y < Y; ++y) {
+                const double m = marginals[t * Y + y];
+                node_out[t * Y + y] = weight[t] > 0 ? m * (1 - m * inverse) : 0.0;
+            }
         }
+    });
     parallel_for(shape.n_pieces, threads, [&](int64_t p, int) {
         double* sum = sums.data() + p * Y * Y;
         for (int64_t s = shape.piece_start[p]; s < shape.piece_start[p + 1]; ++s) {

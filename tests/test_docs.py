@@ -51,7 +51,7 @@ def run_block(code: str, name: str, line: int, namespace: dict[str, Any]) -> Non
         assert not result.failed, "".join(report)
         return
     try:
-        exec(compile("\n" * (line - 1) + code, name, "exec"), namespace)
+        exec(compile("\n" * (line - 1) + code, name, "exec", dont_inherit=True), namespace)
     except Exception:
         pytest.fail(f"{name}, the block on line {line}:\n{traceback.format_exc(limit=-2)}", pytrace=False)
 

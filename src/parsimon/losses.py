@@ -11,6 +11,7 @@ The gradient with respect to part scores is μ − gold.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -34,8 +35,8 @@ class Loss(Protocol):
         """Σ weight · loss, and the parts μ − gold (may overwrite `scores`)."""
         ...
 
-    def variances(self, structure: Structure, scores: Any, gold: IntArray) -> Any:
-        """The second derivative by the score of each part, or nearly; only smooth losses have one."""
+    def with_variances(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Any]:
+        """The same, and the second derivative by the score of each part, or nearly; only smooth losses have one."""
         ...
 
 
@@ -55,25 +56,33 @@ class Log:
 
     def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
         """Σ log Z − s(gold), and marginals − gold."""
+        value, parts, _ = self._evaluated(structure, scores, gold, lambda marginals: None)
+        return value, parts
+
+    def with_variances(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Any]:
+        """The same, and p(1 − p)."""
+        return self._evaluated(structure, scores, gold, structure.variances)
+
+    def _evaluated(
+        self, structure: Structure, scores: Any, gold: IntArray, look: Callable[[Any], Any]
+    ) -> tuple[float, Any, Any]:
         if np.any(gold < 0):
             attained, parts_of_gold = structure.marginals(structure.constrain(scores, gold))
             log_z, parts = structure.marginals(scores)
+            seen = look(parts)
             parts.subtract(parts_of_gold)
         else:
             attained = structure.score(scores, gold)
             log_z, parts = structure.marginals(scores)
+            seen = look(parts)
             structure.add_output(parts, gold, -1.0)
-        return structure.weigh(log_z - attained), parts
-
-    def variances(self, structure: Structure, scores: Any, gold: IntArray) -> Any:
-        """p(1 − p)."""
-        return structure.variances(structure.marginals(scores)[1])
+        return structure.weigh(log_z - attained), parts, seen
 
 
 class _Piecewise:
     """Losses made of straight pieces."""
 
-    def variances(self, structure: Structure, scores: Any, gold: IntArray) -> Any:
+    def with_variances(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Any]:
         """There is none at the corners."""
         raise TypeError("a loss with corners has no second derivative")
 
@@ -114,21 +123,23 @@ class SmoothedHinge:
 
     def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
         """Σ T log Z((s + cost)/T) − s(gold), and marginals − gold."""
-        attained = structure.score(scores, gold)
-        log_z, parts = self._marginals(structure, scores, gold)
+        attained, log_z, parts = self._marginals(structure, scores, gold)
         structure.add_output(parts, gold, -1.0)
         return structure.weigh(self.temperature * log_z - attained), parts
 
-    def variances(self, structure: Structure, scores: Any, gold: IntArray) -> Any:
-        """p(1 − p)/T."""
-        out = structure.variances(self._marginals(structure, scores, gold)[1])
-        out.scale(1 / self.temperature)
-        return out
+    def with_variances(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Any]:
+        """The same, and p(1 − p)/T."""
+        attained, log_z, parts = self._marginals(structure, scores, gold)
+        variances = structure.variances(parts)
+        variances.scale(1 / self.temperature)
+        structure.add_output(parts, gold, -1.0)
+        return structure.weigh(self.temperature * log_z - attained), parts, variances
 
-    def _marginals(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[Any, Any]:
+    def _marginals(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[Any, Any, Any]:
+        attained = structure.score(scores, gold)
         augmented = structure.augment(scores, gold, self.cost)
         augmented.scale(1 / self.temperature)
-        return structure.marginals(augmented)
+        return attained, *structure.marginals(augmented)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -44,24 +45,49 @@ class Problem:
             total += value
         return total, gradient
 
-    def loss_and_full_gradient(self, values: Array, features: IntArray) -> tuple[float, Array]:
-        """Σ loss and the gradient of *all* features where only the given (ascending) ones are not zero."""
+    def loss_and_full_gradient(
+        self, values: Array, features: IntArray, variances: list[Any] | None = None
+    ) -> tuple[float, Array]:
+        """Σ loss and the gradient of *all* features where only the given (ascending) ones are not zero.
+
+        A list given as `variances` gets the second derivatives by part scores, batch by batch (see `diagonal`).
+        """
         gradient = np.zeros(self.n_features)
         total = 0.0
         for batch in self.batches:
             scores = batch.design.restrict(features).scores(values)
-            value, parts = self.loss(batch.structure, scores, batch.gold)
+            if variances is None:
+                value, parts = self.loss(batch.structure, scores, batch.gold)
+            else:
+                value, parts, second = self.loss.with_variances(batch.structure, scores, batch.gold)
+                variances.append(second)
             batch.design.pullback(parts, gradient)
             total += value
         return total, gradient
 
-    def curvature(self, w: Array) -> Array:
-        """The diagonal of the loss's Hessian, or nearly: (Φ∘Φ)ᵀ p(1 − p). For smooth losses only."""
-        diagonal = np.zeros(self.n_features)
+    def diagonal(self, variances: list[Any]) -> Array:
+        """The diagonal of the loss's Hessian, or nearly, from second derivatives by part scores: (Φ∘Φ)ᵀ p(1 − p)."""
+        out = np.zeros(self.n_features)
+        for batch, parts in zip(self.batches, variances, strict=True):
+            batch.design.pullback_squared(parts, out)
+        return out
+
+    def second_order(self, w: Array) -> tuple[float, Array, Array]:
+        """Σ loss, its gradient, and the diagonal of its Hessian, or nearly. For smooth losses only."""
+        gradient, diagonal = np.zeros(self.n_features), np.zeros(self.n_features)
+        total = 0.0
         for batch in self.batches:
-            variances = self.loss.variances(batch.structure, batch.design.scores(w), batch.gold)
-            batch.design.pullback_squared(variances, diagonal)
-        return diagonal
+            value, parts, second = self.loss.with_variances(
+                batch.structure, batch.design.scores(w), batch.gold
+            )
+            batch.design.pullback(parts, gradient)
+            batch.design.pullback_squared(second, diagonal)
+            total += value
+        return total, gradient, diagonal
+
+    def curvature(self, w: Array) -> Array:
+        """The diagonal alone."""
+        return self.second_order(w)[2]
 
     def objective(self, w: Array) -> float:
         """Σ loss + Ω."""

@@ -93,16 +93,15 @@ class ElasticNet(BasePenalty):
         if self.l1 == 0:
             return float("inf")
         if self.weight is None:
-            return float(np.max(np.abs(gradient), initial=0.0))
+            return max(float(np.max(gradient, initial=0.0)), -float(np.min(gradient, initial=0.0)))
         penalised = self.weight > 0
         return float(np.max(np.abs(gradient[penalised]) / self.weight[penalised], initial=0.0))
 
     def polar(self, gradient: Array) -> float:
         """max |g_k| / (l1 c_k)."""
-        penalised = self.l1 > 0 if self.weight is None else (self.l1 * self.weight) > 0
-        if np.any(gradient[~np.broadcast_to(penalised, gradient.shape)]):
-            return float("inf")
-        return self.dual_norm(gradient) / self.l1 if self.l1 > 0 else 0.0
+        if self.l1 == 0 or (self.weight is not None and np.any(gradient[self.weight == 0])):
+            return float("inf") if np.any(gradient) else 0.0
+        return self.dual_norm(gradient) / self.l1
 
     def scaled(self, strength: float) -> ElasticNet:
         """The same with another `l1`."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights, residual, scale_at_zero
+from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights, residual, scale_at_zero
 from parsimon.solvers.fista import FISTA, Lipschitz
 from parsimon.solvers.lbfgs import Everywhere, InverseHessian, quasi_newton
 from parsimon.solvers.owlqn import Orthants
@@ -44,8 +44,8 @@ class AwayFromZero:
 
 
 @dataclass
-class Known:
-    """What is learnt of the curvature: by proximal gradient, and by quasi-Newton among some features."""
+class Learnt:
+    """What is learnt of the curvature."""
 
     lipschitz: Lipschitz = field(default_factory=Lipschitz)
 
@@ -68,16 +68,16 @@ class ActiveGroups:
     name: ClassVar[str] = "active-groups"
     requires: ClassVar[Requires] = Requires(smooth_loss=True, groups=True)
 
-    def new_memory(self) -> Known:
+    def new_memory(self) -> Learnt:
         """Nothing is known yet."""
-        return Known()
+        return Learnt()
 
     def iterate(
         self,
         problem: Problem,
         start: Weights,
-        memory: Known | None = None,
-        known: tuple[float, Array] | None = None,
+        memory: Learnt | None = None,
+        known: Known | None = None,
     ) -> Iterator[Iterate]:
         """Yields after every step. `known`: loss and gradient at the start, if somebody has them already."""
         learnt = self.new_memory() if memory is None else memory
@@ -106,10 +106,10 @@ class ActiveGroups:
                 if number:
                     yield replace(step, evaluations=evaluations + used)
             evaluations += used
-            known = problem.loss_and_gradient(weights.values)
+            known = Known(*problem.second_order(weights.values))
             evaluations += 1
-            kkt = residual(problem.penalty, weights.values, known[1])
-            objective = known[0] + problem.penalty.value(weights.values)
+            kkt = residual(problem.penalty, weights.values, known.gradient)
+            objective = known.loss + problem.penalty.value(weights.values)
             status = Status.CONVERGED if kkt <= self.tol * scale else None
             if status is None and not objective < before:
                 status = Status.STALLED

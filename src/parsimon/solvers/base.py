@@ -154,11 +154,23 @@ class Requires:
         return None
 
 
+@dataclass(frozen=True)
+class Known:
+    """What somebody has already computed at the point where a solver starts."""
+
+    loss: float
+    gradient: Array = field(repr=False)
+    curvature: Array | None = field(default=None, repr=False)
+
+
 def residual(penalty: Penalty, w: Array, gradient: Array) -> float:
     """The largest violation of the optimality conditions: of a weight, or of a group (then its 2-norm)."""
     if penalty.groups is None:
         return float(np.max(penalty.violation(w, gradient), initial=0.0))
-    return float(np.max(penalty.group_violation(w, gradient), initial=0.0))
+    worst = float(np.max(penalty.group_violation(w, gradient), initial=0.0))
+    if penalty.groups.covers:
+        return worst
+    return max(worst, float(np.max(penalty.violation(w, gradient), initial=0.0)))
 
 
 def scale_at_zero(problem: Problem) -> float:

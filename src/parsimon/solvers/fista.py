@@ -16,9 +16,9 @@ from typing import ClassVar
 import numpy as np
 
 from parsimon._core import dot
-from parsimon.arrays import Array, IntArray
+from parsimon.arrays import IntArray
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights, residual, scale_at_zero
+from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights, residual, scale_at_zero
 
 
 @dataclass
@@ -48,16 +48,19 @@ class FISTA:
         problem: Problem,
         start: Weights,
         memory: Lipschitz | None = None,
-        known: tuple[float, Array] | None = None,
+        known: Known | None = None,
     ) -> Iterator[Iterate]:
         """Yields after every step. `known`: loss and gradient at the start, if somebody has them already."""
         lipschitz = self.new_memory() if memory is None else memory
         penalty = problem.penalty
         x = start.dense().copy()
-        loss, gradient = known if known is not None else problem.loss_and_gradient(x)
+        if known is None or known.curvature is None:
+            known = Known(*problem.second_order(x))
+        assert known.curvature is not None
+        loss, gradient = known.loss, known.gradient
         objective = loss + penalty.value(x)
-        steps = penalty.even_steps(1.0 / (problem.curvature(x) + 1.0))
-        evaluations = 1 + int(known is None)
+        steps = penalty.even_steps(1.0 / (known.curvature + 1.0))
+        evaluations = 1
         kkt = residual(penalty, x, gradient)
         scale = kkt
         if self.tol > 0 and x.any():

@@ -12,7 +12,7 @@ import numpy as np
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights, scale_at_zero
+from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights, scale_at_zero
 
 
 class InverseHessian:
@@ -118,7 +118,7 @@ def quasi_newton(
     *,
     tol: float,
     name: str,
-    known: tuple[float, Array] | None = None,
+    known: Known | None = None,
 ) -> Iterator[Iterate]:
     """Quasi-Newton steps within regions in which the objective is smooth. Yields after every step.
 
@@ -135,7 +135,7 @@ def quasi_newton(
     if known is None:
         objective, gradient = evaluate(w)
     else:
-        objective, gradient = known[0] + penalty.value(w), known[1] + penalty.smooth_gradient(w)
+        objective, gradient = known.loss + penalty.value(w), known.gradient + penalty.smooth_gradient(w)
     evaluations = int(known is None)
     slope = region.slope(w, gradient)
     largest = scale = float(np.max(np.abs(slope), initial=0.0))

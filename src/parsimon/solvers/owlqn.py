@@ -10,7 +10,7 @@ import numpy as np
 
 from parsimon.arrays import Array
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Weights
+from parsimon.solvers.base import Iterate, Known, Requires, Weights
 from parsimon.solvers.lbfgs import InverseHessian, quasi_newton
 
 
@@ -65,7 +65,7 @@ class OWLQN:
         problem: Problem,
         start: Weights,
         memory: InverseHessian | None = None,
-        known: tuple[float, Array] | None = None,
+        known: Known | None = None,
     ) -> Iterator[Iterate]:
         """Yields after every step. `known`: loss and gradient at the start, if somebody has them already."""
         penalty: Any = problem.penalty

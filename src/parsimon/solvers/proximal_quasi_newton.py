@@ -25,7 +25,7 @@ import numpy as np
 from parsimon._core import descend, dot
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights, scale_at_zero
+from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights, scale_at_zero
 from parsimon.solvers.owlqn import pseudo_gradient
 
 
@@ -37,22 +37,51 @@ class CurvaturePairs:
     damping: float
     s: list[Array] = field(default_factory=list)
     y: list[Array] = field(default_factory=list)
+    _sy: Array | None = None  # SᵀY, and SᵀDS with the D it was made with: only the newest pair's part is new
+    _sds: tuple[Array, Array] | None = None
 
     def add(self, s: Array, y: Array) -> None:
         """Takes in a pair, unless the curvature along it is not positive."""
-        if dot(s, y) > 1e-12 * dot(y, y):
-            self.s.append(s)
-            self.y.append(y)
-            del self.s[: -self.memory], self.y[: -self.memory]
+        if not dot(s, y) > 1e-12 * dot(y, y):
+            return
+        self.s.append(s)
+        self.y.append(y)
+        last = slice(-self.memory, None)
+        self.s, self.y = self.s[last], self.y[last]
+        if self._sy is not None:
+            row, column = [dot(s, each) for each in self.y], [dot(each, y) for each in self.s]
+            self._sy = bordered(self._sy, np.array(row), np.array(column))
+        if self._sds is not None:
+            D, old = self._sds
+            row = [dot(s * D, each) for each in self.s]
+            self._sds = D, bordered(old, np.array(row), np.array(row))
+
+    def products(self, D: Array) -> tuple[Array, Array]:
+        """SᵀY and SᵀDS."""
+        if self._sy is None:
+            self._sy = np.array(self.s) @ np.array(self.y).T
+        if self._sds is None or self._sds[0] is not D:
+            S = np.array(self.s)
+            self._sds = D, S @ (S * D).T
+        return self._sy, self._sds[1]
 
     def carry(self, old: IntArray, new: IntArray) -> None:
         """From one set of features to another; nothing is known of features that are new."""
         if not self.s:
             return
+        self._sy = self._sds = None
         at = np.minimum(np.searchsorted(old, new), len(old) - 1)
         known = old[at] == new
         self.s = [np.where(known, v[at], 0.0) for v in self.s]
         self.y = [np.where(known, v[at], 0.0) for v in self.y]
+
+
+def bordered(matrix: Array, row: Array, column: Array) -> Array:
+    """A matrix with a new last row and column; without its first, if there is no more room."""
+    out = np.empty((len(row), len(row)))
+    out[:-1, :-1] = matrix[-(len(row) - 1) :, -(len(row) - 1) :] if len(row) > 1 else matrix[:0, :0]
+    out[-1], out[:, -1] = row, column
+    return out
 
 
 @dataclass(frozen=True)
@@ -71,22 +100,22 @@ class QuadraticModel:
     curvature: Array  # the diagonal of B
 
     @classmethod
-    def build(
-        cls, gradient: Array, diagonal: Array, pairs: CurvaturePairs, chosen: IntArray
-    ) -> QuadraticModel:
-        """The model at a point with this gradient and this initial diagonal, on the chosen features."""
-        g, d = gradient[chosen], diagonal[chosen]
+    def build(cls, gradient: Array, D: Array, pairs: CurvaturePairs, chosen: IntArray) -> QuadraticModel:
+        """The model at a point with this gradient and this initial diagonal (to be damped), on the chosen features."""
+        g, d = gradient[chosen], pairs.damping * D[chosen]
         if not pairs.s:
             nothing = np.zeros((len(chosen), 0))
             return cls(g, d, nothing, nothing, np.zeros((0, 0)), d)
-        S, Y = np.array(pairs.s), np.array(pairs.y)
-        scaled = S * diagonal
-        sy = S @ Y.T
+        sy, sds = pairs.products(D)
         lower = np.tril(sy, -1)
-        middle = np.block([[S @ scaled.T, lower], [lower.T, -np.diag(np.diag(sy))]])
+        middle = np.block([[pairs.damping * sds, lower], [lower.T, -np.diag(np.diag(sy))]])
         inverse = np.linalg.inv(middle)
         inverse = (inverse + inverse.T) / 2
-        W = np.ascontiguousarray(np.concatenate([scaled[:, chosen], Y[:, chosen]]).T)
+        m = len(pairs.s)
+        W = np.empty((len(chosen), 2 * m))
+        for j in range(m):
+            np.multiply(pairs.s[j][chosen], d, out=W[:, j])
+            W[:, m + j] = pairs.y[j][chosen]
         V = np.ascontiguousarray(W @ inverse)
         curvature = np.maximum(d - np.einsum("ij,ij->i", W, V), 1e-3 * d)
         return cls(g, d, W, V, middle, curvature)
@@ -183,18 +212,20 @@ class ProximalQuasiNewton:
         problem: Problem,
         start: Weights,
         memory: CurvaturePairs | None = None,
-        known: tuple[float, Array] | None = None,
+        known: Known | None = None,
     ) -> Iterator[Iterate]:
         """Yields after every step. `known`: loss and gradient at the start, if somebody has them already."""
         pairs = self.new_memory() if memory is None else memory
         penalty: Any = problem.penalty
         l1 = np.broadcast_to(np.asarray(penalty.l1_strength, np.float64), problem.n_features)
         w = start.dense().copy()
-        loss, gradient = known if known is not None else problem.loss_and_gradient(w)
-        evaluations = int(known is None)
-        gradient = gradient + penalty.smooth_gradient(w)
-        objective = loss + penalty.value(w)
-        diagonal = np.zeros(0)
+        evaluations = 0
+        if known is None or known.curvature is None:
+            known = Known(*problem.second_order(w))
+            evaluations = 1
+        assert known.curvature is not None
+        objective, gradient = known.loss + penalty.value(w), known.gradient + penalty.smooth_gradient(w)
+        diagonal = known.curvature + (penalty.l2_strength + 1.0)
         scale = None
         step = 0
         while True:
@@ -209,13 +240,13 @@ class ProximalQuasiNewton:
             yield Iterate(weights, objective, evaluations, kkt=largest, phase=self.name, status=status)
             if status is not None:
                 return
-            if step in (0, 3, 8) or step % 20 == 0:
-                diagonal = problem.curvature(w) + penalty.l2_strength
-                evaluations += 1
+            renew = (
+                step + 1 in (3, 8) or (step + 1) % 20 == 0
+            )  # the diagonal, at the point this step leads to
             rejected = 0
             while True:
                 chosen = np.flatnonzero((w != 0) | (np.abs(gradient) > 0.9 * l1))
-                model = QuadraticModel.build(gradient, pairs.damping * (diagonal + 1.0), pairs, chosen)
+                model = QuadraticModel.build(gradient, diagonal, pairs, chosen)
                 d = np.zeros(len(w))
                 d[chosen] = minimise(model, w[chosen], np.ascontiguousarray(l1[chosen]))
                 point = w + d
@@ -225,7 +256,10 @@ class ProximalQuasiNewton:
                         weights, objective, evaluations, kkt=largest, phase=self.name, status=Status.STALLED
                     )
                     return
-                loss, new_gradient = problem.loss_and_gradient(point)
+                if renew:
+                    loss, new_gradient, second = problem.second_order(point)
+                else:
+                    loss, new_gradient = problem.loss_and_gradient(point)
                 evaluations += 1
                 new_gradient += penalty.smooth_gradient(point)
                 new_objective = loss + penalty.value(point)
@@ -245,4 +279,6 @@ class ProximalQuasiNewton:
                     self.least_damping, pairs.damping * (0.85 if pairs.damping > 12 else 0.98)
                 )
             w, objective, gradient = point, new_objective, new_gradient
+            if renew:
+                diagonal = second + (penalty.l2_strength + 1.0)
             step += 1

@@ -20,7 +20,7 @@ from parsimon.certificate import lower_bound
 from parsimon.groups import Groups
 from parsimon.penalties.base import never_dropped
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights
 from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
 
 BLOCK = 1 << 20  # features whose violations are computed at a time
@@ -47,7 +47,7 @@ class InnerSolver(Protocol):
         ...
 
     def iterate(
-        self, problem: Problem, start: Weights, memory: Any = None, known: tuple[float, Array] | None = None
+        self, problem: Problem, start: Weights, memory: Any = None, known: Known | None = None
     ) -> Iterator[Iterate]:
         """As every solver; `known` is loss and gradient at the start."""
         ...
@@ -107,9 +107,9 @@ class WorkingSet:
             used, best = 0, view.objective
             narrow = problem.restrict(chosen)
             first = Weights(weights.at(chosen), None, len(chosen))
-            gradient = view.gradient[chosen]
+            diagonal = narrow.diagonal(view.variances)
+            known = Known(best - narrow.penalty.value(first.values), view.gradient[chosen], diagonal)
             del view
-            known = (best - narrow.penalty.value(first.values), gradient)
             for number, step in enumerate(self.inner.iterate(narrow, first, memory, known)):
                 weights = Weights(step.weights.values, chosen, problem.n_features)
                 used = step.evaluations
@@ -153,6 +153,7 @@ class View:
     gradient: Array = field(repr=False)
     largest: float
     gap: float | None
+    variances: list[Any] = field(repr=False)  # second derivatives by part scores, batch by batch
 
 
 @dataclass(frozen=True)
@@ -195,7 +196,8 @@ def look_at_all(problem: Problem, weights: Weights, slack: float) -> View:
     """Objective, the largest violation over all features or groups, who might come in, and a duality gap."""
     active = weights.features
     assert active is not None
-    loss, gradient = problem.loss_and_full_gradient(weights.values, active)
+    variances: list[Any] = []
+    loss, gradient = problem.loss_and_full_gradient(weights.values, active, variances)
     penalty: Any = problem.penalty
     mine = penalty.restrict(active)
     objective = loss + mine.value(weights.values)
@@ -204,7 +206,7 @@ def look_at_all(problem: Problem, weights: Weights, slack: float) -> View:
         w = weights.dense()
         violation = penalty.group_violation(w, gradient)
         largest, free = float(np.max(violation, initial=0.0)), never_dropped(penalty, problem.n_features)
-        return GroupView(objective, gradient, largest, gap, penalty.groups, violation, free)
+        return GroupView(objective, gradient, largest, gap, variances, penalty.groups, violation, free)
     largest = float(np.max(mine.violation(weights.values, gradient[active]), initial=0.0))
     kept, their_gradient = [], gradient[active]
     gradient[active] = 0.0  # from here on the others, whose weights are all zero
@@ -218,7 +220,7 @@ def look_at_all(problem: Problem, weights: Weights, slack: float) -> View:
     gradient[active] = their_gradient
     candidates = np.concatenate([c for c, _ in kept]) if kept else np.zeros(0, np.int64)
     steepness = np.concatenate([s for _, s in kept]) if kept else np.zeros(0)
-    return FeatureView(objective, gradient, largest, gap, candidates, steepness)
+    return FeatureView(objective, gradient, largest, gap, variances, candidates, steepness)
 
 
 def _gap(problem: Problem, objective: float, a: float, gradient: Array) -> float | None:
