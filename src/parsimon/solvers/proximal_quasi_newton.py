@@ -140,7 +140,7 @@ class QuadraticModel:
 
 
 def minimise(
-    model: QuadraticModel, w: Array, l1: Array, *, tol: float = 0.05, rounds: int = 20, sweeps: int = 4
+    model: QuadraticModel, w: Array, l1: Array, *, tol: float = 0.15, rounds: int = 20, sweeps: int = 4
 ) -> Array:
     """argmin_d model(d) + Σ l1 |w + d|: sweeps of coordinate descent find the face, a Newton step its minimum.
 
