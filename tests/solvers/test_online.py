@@ -136,7 +136,9 @@ def in_two(toy: Toy) -> Groups:
 @every_toy
 @every_loss
 @pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("kind", ["l1", "l2", "elastic net", "half free", "groups", "sparse groups"])
+@pytest.mark.parametrize(
+    "kind", ["l1", "l2", "elastic net", "half free", "groups", "groups, half free", "sparse groups"]
+)
 def test_gravity_is_the_proximal_operator(toy: Toy, loss: str, kind: str, average: bool) -> None:
     n = toy.index.n_features
     free = np.arange(int(toy.index.node.starts()[1]))  # of the first attribute
@@ -146,6 +148,7 @@ def test_gravity_is_the_proximal_operator(toy: Toy, loss: str, kind: str, averag
         "elastic net": ElasticNet(0.2, 0.3),
         "half free": L1(0.3).exempt(free, n),
         "groups": GroupLasso(0.4, in_two(toy)),
+        "groups, half free": GroupLasso(0.4, in_two(toy)).exempt(free, n),
         "sparse groups": GroupLasso(0.3, in_two(toy), l1=0.1, l2=0.2),
     }[kind]
     step = Decreasing(0.7)

@@ -223,7 +223,10 @@ class Plan:
             marked = marked & (_weights_at(groups, blocks.first) > 0)
             device = Rows(marked) if _are_rows(groups, starts) else SingleWeights(marked)
         elif groups is not None:
-            device = WholeBlocks(groups, blocks.of_groups(groups), groups.families())
+            inside = [
+                each[marked[each]] for each in blocks.of_groups(groups)
+            ]  # exempt features are left alone
+            device = WholeBlocks(groups, inside, groups.families())
         gravity: list[tuple[Device, float]] = []
         if budget is None and device is not None:
             gravity.append((device, penalty.strength))
