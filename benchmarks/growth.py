@@ -12,8 +12,9 @@ from typing import Any
 from measure import Failed, middle
 from parsimon.features.ngrams import ngrams
 from parsimon.features.templates import TemplateSet
+from parsimon.report.markdown import table
 from peers import Parsimon, Task, Trained
-from tables import megabytes, seconds, table, whole
+from tables import megabytes, seconds, whole
 from template_strings import sentences
 
 SEED = 1

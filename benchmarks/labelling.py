@@ -9,8 +9,9 @@ from statistics import median
 from typing import Any
 
 from measure import Failed
+from parsimon.report.markdown import table
 from peers import FILE_TO_FILE, WHOLE, Parsimon, Peer, Task
-from tables import seconds, table, times, whole
+from tables import seconds, times, whole
 from template_strings import sentences
 from training import without_labels
 

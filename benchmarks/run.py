@@ -28,8 +28,8 @@ from parsimon.data import member
 from parsimon.errors import ParsimonError
 from parsimon.features.presets import get_preset
 from parsimon.features.templates import TemplateSet
+from parsimon.report.markdown import replace_blocks
 from peers import CRFpp, CRFsuite, Parsimon, Peer, Task, Wapiti
-from tables import replace_blocks
 from template_strings import sentences
 
 PARTS = ("training", "labelling", "growth", "startup")

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from statistics import median
 
 from measure import run
+from parsimon.report.markdown import table
 from peers import found
-from tables import seconds, table
+from tables import seconds
 
 
 def measure(program: str | None, repeats: int) -> dict[str, list[float]]:

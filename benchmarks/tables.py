@@ -1,25 +1,6 @@
-"""Results as Markdown: tables, numbers for people, and the marked blocks of a page."""
+"""Numbers for people, as the tables of benchmarks show them."""
 
 from __future__ import annotations
-
-import re
-from collections.abc import Sequence
-from pathlib import Path
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, its columns aligned so that it reads well in a terminal too; numbers to the right."""
-    widths = [max(len(row[c]) for row in [head, *rows]) for c in range(len(head))]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = [
-            cell.ljust(w) if c == 0 else cell.rjust(w)
-            for c, (cell, w) in enumerate(zip(cells, widths, strict=True))
-        ]
-        return f"| {' | '.join(padded)} |"
-
-    rule = [("-" * w if c == 0 else "-" * (w - 1) + ":") for c, w in enumerate(widths)]
-    return "\n".join([line(head), line(rule), *map(line, rows)]) + "\n"
 
 
 def seconds(value: float | None) -> str:
@@ -51,16 +32,3 @@ def size(n_bytes: float) -> str:
 def whole(value: float | None) -> str:
     """A count."""
     return "–" if value is None else f"{value:,.0f}"
-
-
-def replace_blocks(page: Path, blocks: dict[str, str]) -> list[str]:
-    """Puts texts between `<!-- begin:NAME -->` and `<!-- end:NAME -->`; returns names that are not there."""
-    text = page.read_text(encoding="utf-8")
-    missing = []
-    for name, content in blocks.items():
-        block = re.compile(rf"(<!-- begin:{name} -->\n).*?(<!-- end:{name} -->)", re.DOTALL)
-        if not block.search(text):
-            missing.append(name)
-        text = block.sub(lambda found, content=content: f"{found[1]}\n{content}\n{found[2]}", text)  # type: ignore[misc]
-    page.write_text(text, encoding="utf-8")
-    return missing

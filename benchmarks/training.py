@@ -10,8 +10,9 @@ from typing import Any
 
 from measure import Failed, middle
 from parsimon.metrics import evaluate
+from parsimon.report.markdown import table
 from peers import Parsimon, Peer, Task, Trained
-from tables import megabytes, seconds, size, table, times, whole
+from tables import megabytes, seconds, size, times, whole
 from template_strings import sentences
 
 Say = Callable[[str], None]

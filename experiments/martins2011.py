@@ -26,12 +26,13 @@ from parsimon.features.templates import TemplateSet
 from parsimon.groups import ByAttribute, ByOrder, ByTemplate
 from parsimon.metrics import SpanCounter
 from parsimon.penalties import L1, L2, ElasticNet
+from parsimon.report.markdown import table
 from parsimon.selection import GroupLassoPath, InformationGain, Selection, Sparseptron
 from parsimon.sequence_model import SequenceModel
 from parsimon.sequence_training import SequenceTraining
 from parsimon.solvers import Decreasing, Online, PassiveAggressive
 from parsimon.template_order import TemplateOrder
-from results import figure, main, percent, say, table, whole
+from results import figure, main, percent, say, whole
 
 BUDGETS = (10, 20, 30, 40, 50)
 PUBLISHED_CHUNKING = {

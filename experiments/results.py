@@ -1,30 +1,16 @@
-"""What every experiment does with its results: Markdown tables, figures, and the marked blocks of a page."""
+"""What every experiment does with its results: numbers, figures, and the marked blocks of a page in docs/results."""
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from parsimon.report.markdown import replace_blocks
+
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "results"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, aligned so that it reads well in a terminal too; numbers to the right."""
-    widths = [max(len(row[c]) for row in [head, *rows]) for c in range(len(head))]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = [
-            cell.ljust(w) if c == 0 else cell.rjust(w)
-            for c, (cell, w) in enumerate(zip(cells, widths, strict=True))
-        ]
-        return f"| {' | '.join(padded)} |"
-
-    rule = ["-" * w if c == 0 else "-" * (w - 1) + ":" for c, w in enumerate(widths)]
-    return "\n".join([line(head), line(rule), *map(line, rows)]) + "\n"
 
 
 def percent(fraction: float | None) -> str:
@@ -40,17 +26,6 @@ def whole(value: float | None) -> str:
 def say(text: str) -> None:
     """Progress goes to standard error, results to standard output."""
     print(text, file=sys.stderr, flush=True)
-
-
-def put(page: Path, name: str, content: str) -> None:
-    """Puts a text between `<!-- begin:NAME -->` and `<!-- end:NAME -->`, at the end of the page if there are none."""
-    text = page.read_text(encoding="utf-8") if page.exists() else ""
-    begin, end = f"<!-- begin:{name} -->", f"<!-- end:{name} -->"
-    if begin not in text:
-        text = f"{text.rstrip()}\n\n{begin}\n{end}\n"
-    block = re.compile(rf"({re.escape(begin)}\n).*?({re.escape(end)})", re.DOTALL)
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(block.sub(lambda found: f"{found[1]}\n{content}\n{found[2]}", text), encoding="utf-8")
 
 
 def main(parts: dict[str, Callable[..., str]], page: str, description: str) -> int:
@@ -71,7 +46,7 @@ def main(parts: dict[str, Callable[..., str]], page: str, description: str) -> i
         text = run(options.threads)
         print(f"\n{text}", flush=True)
         if options.write:
-            put(PAGES / page, name, text)
+            replace_blocks(PAGES / page, {name: text})
     return 0
 
 

@@ -43,7 +43,6 @@ class Selected:
     kept: BoolArray  # of every template
     score: Array  # what they were ranked by: a norm, or bits
     history: list[Event] = field(default_factory=list)
-    interrupted: bool = False
 
     @property
     def order(self) -> list[tuple[str, float]]:
@@ -85,8 +84,7 @@ class Sparseptron:
         bound = solver.bind(candidates.features)
         result = drive(bound, problem, Weights.zeros(problem.n_features), monitor)
         norms = template_norms(candidates.features, result.weights)
-        interrupted = result.status is Status.INTERRUPTED
-        return _kept(candidates.features, norms > 0, norms, result.history, interrupted)
+        return _kept(candidates.features, norms > 0, norms, result.history)
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ class InformationGain:
         best = np.argsort(-bits, kind="stable")[: self.budget]
         kept = np.zeros(len(names), bool)
         kept[best] = True
-        return _kept(features, kept & (bits > 0), bits, [], False)
+        return _kept(features, kept & (bits > 0), bits, [])
 
 
 @dataclass(frozen=True)
@@ -131,13 +129,10 @@ class GroupLassoPath:
         penalty = GroupLasso(1.0, groups=self.groups, l1=self.l1, l2=self.l2).bind(features)
         problem = replace(candidates.problem, penalty=penalty)
         free = never_dropped(penalty, problem.n_features)
-        weights = Weights.zeros(problem.n_features)
-        strength = None
+        weights, strength = _first_of_path(problem, free, self.l2, monitor)
         score = np.zeros(len(features.template_names()))
         kept = score > 0
         for _ in range(self.most_steps):
-            if strength is None:
-                weights, strength = _first_of_path(problem, free, self.l2, monitor)
             strength *= self.ratio
             problem = replace(problem, penalty=penalty.scaled(strength))
             result = drive(choose_solver("auto", problem, self.tol), problem, weights, monitor)
@@ -149,8 +144,8 @@ class GroupLassoPath:
                 break
             kept = alive
             if result.status in (Status.INTERRUPTED, Status.TIME):
-                return _kept(features, kept, score, monitor.history, result.status is Status.INTERRUPTED)
-        return _kept(features, kept, score, monitor.history, False)
+                break
+        return _kept(features, kept, score, monitor.history)
 
 
 def _first_of_path(problem: Problem, free: IntArray, l2: float, monitor: Monitor) -> tuple[Weights, float]:
@@ -183,10 +178,8 @@ def _always(features: FeatureTable) -> BoolArray:
     return out
 
 
-def _kept(
-    features: FeatureTable, kept: BoolArray, score: Array, history: list[Event], interrupted: bool
-) -> Selected:
+def _kept(features: FeatureTable, kept: BoolArray, score: Array, history: list[Event]) -> Selected:
     always = _always(features)
     if not (kept & ~always).any():
         raise ParsimonError("no template was kept; allow a larger budget or more epochs.")
-    return Selected(features.template_names(), kept | always, score, list(history), interrupted)
+    return Selected(features.template_names(), kept | always, score, list(history))

@@ -137,7 +137,17 @@ def in_two(toy: Toy) -> Groups:
 @every_loss
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize(
-    "kind", ["l1", "l2", "elastic net", "half free", "groups", "groups, half free", "sparse groups"]
+    "kind",
+    [
+        "l1",
+        "l2",
+        "elastic net",
+        "half free",
+        "groups",
+        "groups, half free",
+        "elastic net, half free",
+        "sparse groups",
+    ],
 )
 def test_gravity_is_the_proximal_operator(toy: Toy, loss: str, kind: str, average: bool) -> None:
     n = toy.index.n_features
@@ -148,6 +158,7 @@ def test_gravity_is_the_proximal_operator(toy: Toy, loss: str, kind: str, averag
         "elastic net": ElasticNet(0.2, 0.3),
         "half free": L1(0.3).exempt(free, n),
         "groups": GroupLasso(0.4, in_two(toy)),
+        "elastic net, half free": ElasticNet(0.2, 0.9).exempt(free, n),
         "groups, half free": GroupLasso(0.4, in_two(toy)).exempt(free, n),
         "sparse groups": GroupLasso(0.3, in_two(toy), l1=0.1, l2=0.2),
     }[kind]
@@ -188,7 +199,7 @@ def test_a_penalty_without_a_compiled_form_takes_the_slow_way(toy: Toy) -> None:
 
 @every_toy
 def test_rows_of_attributes_are_shrunk_late_but_right(toy: Toy) -> None:
-    groups = by_attribute(toy)
+    groups = by_attribute(toy).reweighted(np.full(by_attribute(toy).n_groups, 1.7))
     many = replace(Online(4, Decreasing(0.6), average=False, every=2, shuffle=False))
     import parsimon.solvers.online as online
 

@@ -9,12 +9,12 @@ conditions of all groups are the stopping rule.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from parsimon.arrays import Array, IntArray
+from parsimon.arrays import Array
 from parsimon.problem import Problem
 from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights, residual, scale_at_zero
 from parsimon.solvers.fista import FISTA, Lipschitz
@@ -43,17 +43,6 @@ class AwayFromZero:
         return out
 
 
-@dataclass
-class Learnt:
-    """What is learnt of the curvature."""
-
-    lipschitz: Lipschitz = field(default_factory=Lipschitz)
-
-    def carry(self, old: IntArray, new: IntArray) -> None:
-        """From one set of features to another."""
-        self.lipschitz.carry(old, new)
-
-
 @dataclass(frozen=True)
 class ActiveGroups:
     """Turns of proximal gradient and of quasi-Newton; for group penalties with 2-norms, overlapping or not.
@@ -68,15 +57,15 @@ class ActiveGroups:
     name: ClassVar[str] = "active-groups"
     requires: ClassVar[Requires] = Requires(smooth_loss=True, groups=True)
 
-    def new_memory(self) -> Learnt:
-        """Nothing is known yet."""
-        return Learnt()
+    def new_memory(self) -> Lipschitz:
+        """What proximal gradient learns of the curvature."""
+        return Lipschitz()
 
     def iterate(
         self,
         problem: Problem,
         start: Weights,
-        memory: Learnt | None = None,
+        memory: Lipschitz | None = None,
         known: Known | None = None,
     ) -> Iterator[Iterate]:
         """Yields after every step. `known`: loss and gradient at the start, if somebody has them already."""
@@ -84,7 +73,7 @@ class ActiveGroups:
         weights = Weights(start.dense(), None, problem.n_features)
         scale, evaluations, before = -1.0, 0, np.inf
         while True:
-            first = FISTA(tol=0.0).iterate(problem, weights, learnt.lipschitz, known)
+            first = FISTA(tol=0.0).iterate(problem, weights, learnt, known)
             used = 0
             for number, step in enumerate(first):
                 kkt = np.inf if step.kkt is None else step.kkt

@@ -190,7 +190,7 @@ class Plan:
     budget: Budget | None
     kept: WholeBlocks | Rows | SingleWeights | None  # where the budget counts
     gravity: tuple[tuple[Device, float], ...]  # soft thresholds of the penalty, with their strengths
-    l2: float
+    l2: Array  # of each block
     prox: Any = None  # a penalty without a compiled form
 
     @classmethod
@@ -213,31 +213,31 @@ class Plan:
         blocks = Blocks.of(starts, None if small else groups, weight) if compiled or budget else None
         if blocks is None or (small and not _are_rows(groups, starts) and not _are_single(groups)):
             if budget is not None:
-                raise ParsimonError("a budget needs groups that do not cut through an attribute's features.")
+                raise ParsimonError(
+                    "a budget needs groups of whole attributes, and more than 4,095 of them must all weigh the same."
+                )
             blocks = Blocks.of(starts, None, None)
             assert blocks is not None
-            return cls(blocks, None, None, (), 0.0, prox=penalty)
-        marked = np.ones(blocks.n_blocks, bool) if weight is None else weight[blocks.first] > 0
+            return cls(blocks, None, None, (), np.zeros(blocks.n_blocks), prox=penalty)
+        marked = np.ones(blocks.n_blocks, bool) if weight is None else weight[blocks.first] > 0  # not exempt
         device: WholeBlocks | Rows | SingleWeights | None = None
         if groups is not None and small:
-            marked = marked & (_weights_at(groups, blocks.first) > 0)
-            device = Rows(marked) if _are_rows(groups, starts) else SingleWeights(marked)
+            kind = Rows if _are_rows(groups, starts) else SingleWeights
+            device = kind(marked, float(groups.weight[0]))
         elif groups is not None:
-            inside = [
-                each[marked[each]] for each in blocks.of_groups(groups)
-            ]  # exempt features are left alone
+            inside = [each[marked[each]] for each in blocks.of_groups(groups)]
             device = WholeBlocks(groups, inside, groups.families())
         gravity: list[tuple[Device, float]] = []
         if budget is None and device is not None:
             gravity.append((device, penalty.strength))
         if penalty.l1 > 0:
             gravity.append((SingleWeights(marked), penalty.l1))
-        return cls(blocks, budget, device if budget else None, tuple(gravity), penalty.l2)
+        return cls(blocks, budget, device if budget else None, tuple(gravity), penalty.l2 * marked)
 
     @property
     def shrinks(self) -> bool:
         """Whether there is anything to do at a proximal step."""
-        return self.budget is not None or bool(self.gravity) or self.l2 > 0 or self.prox is not None
+        return self.budget is not None or bool(self.gravity) or bool(self.l2.any()) or self.prox is not None
 
     def learner(self, problem: Problem) -> Any:
         """A learner with these blocks that knows all instances."""
@@ -257,8 +257,8 @@ class Plan:
             learner.replace(self.prox.restrict(features).prox(values, step * share))
         for device, strength in self.gravity:
             device.soften(learner, step * share * strength)
-        if self.l2 > 0:
-            learner.scale(np.full(self.blocks.n_blocks, 1 / (1 + step * share * self.l2)))
+        if self.l2.any():
+            learner.scale(1 / (1 + step * share * self.l2))
         if self.budget is not None and self.kept is not None:
             self._keep_to_budget(learner)
         learner.settle()
@@ -280,8 +280,8 @@ MANY = 4096  # from so many groups on they are not blocks of their own
 
 
 def _are_rows(groups: Groups | None, starts: tuple[IntArray, IntArray]) -> bool:
-    """Whether the groups are the attributes, all with one weight (or none)."""
-    if groups is None or not groups.in_order or len(np.unique(groups.weight[groups.weight > 0])) > 1:
+    """Whether the groups are the attributes, all with one weight."""
+    if groups is None or not groups.in_order or np.ptp(groups.weight) > 0:
         return False
     both = np.concatenate([starts[0], starts[1][1:]])
     return len(both) == len(groups.ptr) and bool(np.array_equal(both, groups.ptr))
@@ -295,7 +295,3 @@ def _are_single(groups: Groups | None) -> bool:
         and bool(np.all(groups.sizes == 1))
         and np.ptp(groups.weight) == 0
     )
-
-
-def _weights_at(groups: Groups, features: IntArray) -> Array:
-    return groups.weight[np.searchsorted(groups.ptr, features, side="right") - 1]

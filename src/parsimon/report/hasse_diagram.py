@@ -1,0 +1,211 @@
+"""The Hasse diagram of an order of templates as a picture: levels from left to right, with few crossings."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parsimon.arrays import Array, BoolArray
+from parsimon.atomic import write_atomically
+from parsimon.errors import ParsimonError
+from parsimon.template_order import TemplateOrder, tally
+
+_SWEEPS = 24
+
+
+def _layers(order: TemplateOrder) -> tuple[list[list[int]], list[list[int]]]:
+    """Who stands on which level, in an order with few crossings, and the arcs as paths from level to level.
+
+    An arc that skips levels gets a bend on each of them: a number from n on that stands in the level like a
+    template. Levels are sorted by the mean place of the neighbours on the level before, then after, again and
+    again (the barycentre method of Sugiyama et al. 1981), and the sorting with the fewest crossings is taken.
+    """
+    depth = order.depth()
+    layers: list[list[int]] = [np.flatnonzero(depth == d).tolist() for d in range(int(depth.max()) + 1)]
+    paths, bends = [], len(order.names)
+    for a, b in order.covers():
+        middle = list(range(bends, bends + int(depth[b] - depth[a]) - 1))
+        bends += len(middle)
+        for level, bend in enumerate(middle, start=int(depth[a]) + 1):
+            layers[level].append(bend)
+        paths.append([a, *middle, b])
+
+    links: list[list[list[int]]] = [[[] for _ in range(bends)] for _ in range(2)]  # towards coarse, fine
+    for path in paths:
+        for u, v in pairwise(path):
+            links[0][v].append(u)
+            links[1][u].append(v)
+    best, fewest = layers, _crossings(layers, links[1])
+    for sweep in range(_SWEEPS):
+        layers = _swept(layers, links[sweep % 2], backwards=sweep % 2 == 1)
+        crossings = _crossings(layers, links[1])
+        if crossings < fewest:
+            best, fewest = layers, crossings
+    return best, paths
+
+
+def _swept(layers: list[list[int]], links: list[list[int]], backwards: bool) -> list[list[int]]:
+    """Every level sorted by the mean place of what its members are linked to, starting from one end."""
+    place: dict[int, float] = {}
+    out = []
+    for layer in reversed(layers) if backwards else layers:
+        middle = (len(layer) - 1) / 2
+        wanted = {v: i - middle for i, v in enumerate(layer)}
+        for v in layer:
+            if links[v]:
+                wanted[v] = sum(place[u] for u in links[v]) / len(links[v])
+        layer = sorted(layer, key=wanted.__getitem__)
+        place.update({v: i - middle for i, v in enumerate(layer)})
+        out.append(layer)
+    return out[::-1] if backwards else out
+
+
+def _crossings(layers: list[list[int]], finer: list[list[int]]) -> int:
+    """How many pairs of arcs cross between neighbouring levels."""
+    total = 0
+    for left, right in pairwise(layers):
+        place = {v: i for i, v in enumerate(right)}
+        ends = np.array([(i, place[v]) for i, u in enumerate(left) for v in finer[u]]).reshape(-1, 2)
+        start, end = ends.T
+        total += int(((start[:, None] < start) & (end[:, None] > end)).sum())
+    return total
+
+
+# Lengths in inches. With a font of fixed width, the size of a box follows from its text.
+_FONT = 8.0
+_CHARACTER = 0.602 * _FONT / 72
+_BOX, _ROW, _BEND, _GAP, _MARGIN = 0.19, 0.27, 0.12, 0.85, 0.3
+_INK, _PALE, _GREY = "#33608c", "#e6eef5", "#9a9a9a"
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Where everything is: left and right ends and heights of boxes and bends, and the size of the page."""
+
+    left: Array
+    right: Array
+    height: Array
+    size: tuple[float, float]
+
+
+def _placed(layers: list[list[int]], paths: list[list[int]], names: Sequence[str]) -> _Placed:
+    n = len(names)
+    down = _levelled(layers, paths, n)
+    left, right = np.zeros((2, len(down)))
+    x = _MARGIN
+    for layer in layers:
+        width = (max(len(names[v]) if v < n else 0 for v in layer) + 2) * _CHARACTER
+        left[layer], right[layer] = x, x + width
+        x += width + _GAP
+    # The caption stands at the top, with a margin above it and below.
+    height = _MARGIN + _ROW / 2 + down.max() - down
+    return _Placed(left, right, height, (x - _GAP + _MARGIN, float(height.max()) + _ROW / 2 + 2 * _MARGIN))
+
+
+def _levelled(layers: list[list[int]], paths: list[list[int]], n: int) -> Array:
+    """How far down everything stands: as level with its neighbours as the room that each needs allows."""
+    linked: list[list[int]] = [[] for _ in range(sum(map(len, layers)))]
+    for path in paths:
+        for u, v in pairwise(path):
+            linked[u].append(v)
+            linked[v].append(u)
+    room = np.where(np.arange(len(linked)) < n, _ROW, _BEND)
+    down = np.zeros(len(linked))
+    steps = []
+    for layer in layers:
+        middles = np.cumsum(room[layer]) - room[layer] / 2
+        steps.append(middles - middles[0])
+        down[layer] = steps[-1] - steps[-1].mean()
+    for sweep in range(_SWEEPS):
+        levels = list(zip(layers, steps, strict=True))
+        for layer, step in levels if sweep % 2 else levels[::-1]:
+            wanted = np.array([down[linked[v]].mean() if linked[v] else down[v] for v in layer])
+            down[layer] = step + _ascending(wanted - step)
+    return down
+
+
+def _ascending(values: Array) -> Array:
+    """The ascending numbers nearest to these: neighbours in the wrong order are pooled, until none are."""
+    pools: list[tuple[float, int]] = []  # mean, how many
+    for mean in values.tolist():
+        count = 1
+        while pools and pools[-1][0] > mean:
+            other, more = pools.pop()
+            mean, count = (mean * count + other * more) / (count + more), count + more
+        pools.append((mean, count))
+    return np.repeat([mean for mean, _ in pools], [count for _, count in pools])
+
+
+def draw(order: TemplateOrder, kept: BoolArray | None) -> Any:
+    """A matplotlib figure: coarse templates on the left, fine ones on the right."""
+    try:
+        figures, patches = import_module("matplotlib.figure"), import_module("matplotlib.patches")
+    except ImportError as error:
+        raise ParsimonError(
+            "drawing the order needs matplotlib, which is not installed; to_text() does without"
+        ) from error
+    layers, paths = _layers(order)
+    names = order.short_names()
+    placed = _placed(layers, paths, names)
+    width, height = placed.size
+    figure = figures.Figure(figsize=placed.size, facecolor="white")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, width), ylim=(0, height))
+    axes.set_axis_off()
+    for path in paths:
+        strong = kept is None or bool(kept[path[0]] and kept[path[-1]])
+        axes.add_patch(_arc(path, placed, _INK if strong else _GREY, 0.8 if strong else 0.5))
+    for v, name in enumerate(names):
+        face, edge, ink = _colours(None if kept is None else bool(kept[v]))
+        x, y, w = placed.left[v], placed.height[v], placed.right[v] - placed.left[v]
+        style = {"boxstyle": "round,pad=0,rounding_size=0.07", "facecolor": face, "edgecolor": edge}
+        axes.add_patch(patches.FancyBboxPatch((x, y - _BOX / 2), w, _BOX, linewidth=0.8, zorder=2, **style))
+        font = {"family": "DejaVu Sans Mono", "size": _FONT, "color": ink}
+        axes.text(x + w / 2, y - 0.01, name, ha="center", va="center", zorder=3, **font)
+    caption = f"{tally(len(names), kept)}, coarse → fine"
+    axes.text(_MARGIN, height - _MARGIN, caption, va="center", family="DejaVu Sans", size=_FONT + 1)
+    return figure
+
+
+def _colours(kept: bool | None) -> tuple[str, str, str]:
+    """The colours of a box's face, edge and text."""
+    if kept is None:
+        return _PALE, _INK, "black"
+    return (_INK, _INK, "white") if kept else ("white", _GREY, "#606060")
+
+
+def _arc(path: list[int], placed: _Placed, colour: str, width: float) -> Any:
+    """A smooth line from box to box, level by level, horizontal where it meets them."""
+    shapes, patches = import_module("matplotlib.path"), import_module("matplotlib.patches")
+    points = [(placed.right[path[0]], placed.height[path[0]])]
+    codes = [shapes.Path.MOVETO]
+    for v in path[1:]:
+        (x0, y0), x1, y1 = points[-1], placed.left[v], placed.height[v]
+        points += [((x0 + x1) / 2, y0), ((x0 + x1) / 2, y1), (x1, y1)]
+        codes += [shapes.Path.CURVE4] * 3
+        if v != path[-1]:  # a bend: straight on across the level
+            points.append((placed.right[v], y1))
+            codes.append(shapes.Path.LINETO)
+    line = shapes.Path(points, codes)
+    return patches.PathPatch(line, facecolor="none", edgecolor=colour, linewidth=width, zorder=1)
+
+
+def save(figure: Any, path: Path) -> None:
+    """Writes a figure in the format that the file's name ends in, whole or not at all."""
+    buffer = io.BytesIO()
+    try:
+        figure.savefig(buffer, format=path.suffix[1:] or "png", dpi=150)
+        write_atomically(path, buffer.getvalue())
+    except ValueError as error:
+        raise ParsimonError(
+            f"cannot draw to {path}, name a file that ends in .png, .pdf or .svg: {error}"
+        ) from None
+    except OSError as error:
+        raise ParsimonError(f"cannot write {path}: {error.strerror}") from error
