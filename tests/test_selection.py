@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import Any
 
 import numpy as np
@@ -122,6 +124,15 @@ def names_in_use(model: Any) -> set[str]:
     used = {*model.space.node_templates(np.arange(model.space.n_node)).tolist()}
     used |= {*model.space.pair_templates(np.arange(model.space.n_pair)).tolist()}
     return {names[m] for m in used}
+
+
+@pytest.mark.parametrize("selection", [Sparseptron(1, epochs=50), GroupLassoPath(1)], ids=lambda s: s.name)
+def test_ctrl_c_while_templates_are_chosen_ends_it_all(data: Any, selection: Any) -> None:
+    def interrupt(event: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        SequenceTraining(selection=selection, callbacks=(interrupt,)).fit(space(), *data)
 
 
 def test_what_cannot_work_is_refused(data: Any) -> None:

@@ -22,7 +22,7 @@ from parsimon.information_gain import information_gain
 from parsimon.losses import Perceptron
 from parsimon.penalties import L2, GroupLasso, never_dropped
 from parsimon.problem import Problem
-from parsimon.solvers import Budget, Event, Monitor, Online, Status, Weights, choose_solver, drive
+from parsimon.solvers import Budget, Event, Monitor, Online, Result, Status, Weights, choose_solver, drive
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Sparseptron:
         solver = Online(self.epochs, average=False, budget=budget, every=self.every, seed=self.seed)
         problem = replace(candidates.problem, loss=Perceptron(), penalty=L2(0.0))
         bound = solver.bind(candidates.features)
-        result = drive(bound, problem, Weights.zeros(problem.n_features), monitor)
+        result = _completed(drive(bound, problem, Weights.zeros(problem.n_features), monitor))
         norms = template_norms(candidates.features, result.weights)
         return _kept(candidates.features, norms > 0, norms, result.history)
 
@@ -135,7 +135,7 @@ class GroupLassoPath:
         for _ in range(self.most_steps):
             strength *= self.ratio
             problem = replace(problem, penalty=penalty.scaled(strength))
-            result = drive(choose_solver("auto", problem, self.tol), problem, weights, monitor)
+            result = _completed(drive(choose_solver("auto", problem, self.tol), problem, weights, monitor))
             weights = result.weights
             norms = template_norms(features, weights)
             alive = (norms > 0) & ~_always(features)
@@ -143,7 +143,7 @@ class GroupLassoPath:
             if alive.sum() > self.budget:
                 break
             kept = alive
-            if result.status in (Status.INTERRUPTED, Status.TIME):
+            if result.status is Status.TIME:
                 break
         return _kept(features, kept, score, monitor.history)
 
@@ -151,13 +151,19 @@ class GroupLassoPath:
 def _first_of_path(problem: Problem, free: IntArray, l2: float, monitor: Monitor) -> tuple[Weights, float]:
     """The weights of what is never dropped, fitted alone, and the strength from which on nothing else comes in."""
     alone = replace(problem.restrict(free), penalty=L2(l2))
-    result = drive(
-        choose_solver("lbfgs", alone), alone, Weights(np.zeros(len(free)), None, len(free)), monitor
-    )
+    zero = Weights(np.zeros(len(free)), None, len(free))
+    result = _completed(drive(choose_solver("lbfgs", alone), alone, zero, monitor))
     weights = Weights(result.weights.dense(), free.astype(np.int64), problem.n_features)
     _, gradient = problem.loss_and_full_gradient(weights.values, free.astype(np.int64))
     gradient[free] = 0.0  # zero but for rounding
     return weights, float(problem.penalty.dual_norm(gradient))
+
+
+def _completed(result: Result) -> Result:
+    """A first stage that is interrupted leaves no model behind that could be the best so far."""
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return result
 
 
 def template_norms(features: FeatureTable, weights: Weights) -> Array:
