@@ -494,10 +494,10 @@ NB_MODULE(_core, m) {
         .def_prop_ro("n_features", [](const LinearMap& map) { return map.features().size(); })
         .def_prop_ro("n_entries", [](const LinearMap& map) { return map.rows().entries(); })
         .def_prop_ro("features", [](const LinearMap& map) -> const FeatureRows& { return map.features(); }, nb::rv_policy::reference_internal)
-        .def("restrict", [](const LinearMap& map, const In<int64_t>& features) {
+        .def("restrict", [](const LinearMap& map, const In<int64_t>& features, int threads) {
             nb::gil_scoped_release free;
-            return map.restrict(features.data(), static_cast<int64_t>(features.size()));
-        }, "features"_a)
+            return map.restrict(features.data(), static_cast<int64_t>(features.size()), threads);
+        }, "features"_a, "threads"_a = 1)
         .def("scores", [](const LinearMap& map, const In<double>& w, InOut2<double> out, int threads) {
             require(static_cast<int64_t>(w.size()) == map.features().size(), "there must be one weight a feature");
             require(static_cast<int64_t>(out.shape(0)) == map.rows().size() && static_cast<int64_t>(out.shape(1)) == map.features().width,

@@ -143,8 +143,8 @@ inline FeatureRows seen_features(const Csr& rows, const int32_t* column, int64_t
 
 class LinearMap {
   public:
-    LinearMap(Csr rows, std::shared_ptr<const FeatureRows> features) : features_(std::move(features)) {
-        if (!features_->all) whole_rows_first(rows);
+    LinearMap(Csr rows, std::shared_ptr<const FeatureRows> features, int threads = 1) : features_(std::move(features)) {
+        if (!features_->all) whole_rows_first(rows, threads);
         rows_ = std::make_shared<Csr>(std::move(rows));
     }
 
@@ -161,7 +161,7 @@ class LinearMap {
     }
 
     // The map of the given features only (ascending). Feature i of the result is features[i] of this map.
-    LinearMap restrict(const int64_t* chosen, int64_t n) const {
+    LinearMap restrict(const int64_t* chosen, int64_t n, int threads = 1) const {
         auto kept = std::make_shared<FeatureRows>();
         kept->width = features_->width;
         kept->all = false;
@@ -185,56 +185,68 @@ class LinearMap {
             kept->column[i] = features_->all ? static_cast<int32_t>(k % features_->width) : features_->column[k];
         }
         if (n) kept->start.push_back(n);
-        return LinearMap(filter(new_number), std::move(kept));
+        return LinearMap(filter(new_number, threads), std::move(kept), threads);
     }
 
     // The rows seen through a new numbering of attributes; −1 drops one.
-    Csr filter(const std::vector<int32_t>& new_number) const {
+    Csr filter(const std::vector<int32_t>& new_number, int threads) const {
         Csr out;
-        out.start.resize(rows_->start.size());
-        out.start[0] = 0;
-        int64_t n = 0;
-        for (const int32_t a : rows_->index) n += new_number[a] >= 0;
-        out.index.reserve(n);
+        out.start.assign(rows_->start.size(), 0);
+        over_rows(rows_->size(), threads, [&](int64_t r) {
+            for (int64_t i = rows_->start[r]; i < rows_->start[r + 1]; ++i) out.start[r + 1] += new_number[rows_->index[i]] >= 0;
+        });
+        std::partial_sum(out.start.begin(), out.start.end(), out.start.begin());
+        out.index.resize(out.entries());
         const bool valued = !rows_->value.empty();
-        if (valued) out.value.reserve(n);
-        for (int64_t r = 0; r < rows_->size(); ++r) {
+        if (valued) out.value.resize(out.entries());
+        over_rows(rows_->size(), threads, [&](int64_t r) {
+            int64_t to = out.start[r];
             for (int64_t i = rows_->start[r]; i < rows_->start[r + 1]; ++i) {
                 const int32_t a = new_number[rows_->index[i]];
                 if (a < 0) continue;
-                out.index.push_back(a);
-                if (valued) out.value.push_back(rows_->value[i]);
+                out.index[to] = a;
+                if (valued) out.value[to] = rows_->value[i];
+                ++to;
             }
-            out.start[r + 1] = static_cast<int64_t>(out.index.size());
-        }
+        });
         return out;
     }
 
   private:
-    void whole_rows_first(Csr& rows) {
+    // body(row), for pieces of rows at a time.
+    template <class Body>
+    static void over_rows(int64_t n, int threads, Body&& body) {
+        constexpr int64_t grain = 2048;
+        parallel_for((n + grain - 1) / grain, threads, [&](int64_t piece, int) {
+            for (int64_t r = piece * grain; r < std::min(n, (piece + 1) * grain); ++r) body(r);
+        });
+    }
+
+    void whole_rows_first(Csr& rows, int threads) {
         std::vector<char> whole(features_->n_attributes);
         for (int64_t a = 0; a < features_->n_attributes; ++a) whole[a] = features_->whole_row(a);
         whole_end_.resize(rows.size());
-        std::vector<int32_t> later;
-        std::vector<double> later_value;
         const bool valued = !rows.value.empty();
-        for (int64_t r = 0; r < rows.size(); ++r) {
+        over_rows(rows.size(), threads, [&](int64_t r) {
+            thread_local std::vector<std::pair<int32_t, double>> later;
             const int64_t begin = rows.start[r], end = rows.start[r + 1];
             later.resize(std::max<size_t>(later.size(), end - begin));
-            later_value.resize(valued ? later.size() : 0);
             int64_t to = begin, n_later = 0;
             for (int64_t i = begin; i < end; ++i) {
                 const int32_t a = rows.index[i];
                 const bool first = whole[a];
-                if (valued) (first ? rows.value[to] : later_value[n_later]) = rows.value[i];
-                (first ? rows.index[to] : later[n_later]) = a;
+                later[n_later] = {a, valued ? rows.value[i] : 1.0};
+                rows.index[to] = a;
+                if (valued) rows.value[to] = rows.value[i];
                 to += first;
                 n_later += !first;
             }
             whole_end_[r] = to;
-            std::copy_n(later.begin(), n_later, rows.index.begin() + to);
-            if (valued) std::copy_n(later_value.begin(), n_later, rows.value.begin() + to);
-        }
+            for (int64_t i = 0; i < n_later; ++i) {
+                rows.index[to + i] = later[i].first;
+                if (valued) rows.value[to + i] = later[i].second;
+            }
+        });
     }
 
     std::vector<int64_t> whole_end_;

@@ -132,8 +132,8 @@ class ChainDesign:
         """The map of some features only."""
         n = self.node.n_features
         cut = np.searchsorted(features, n)
-        node = self.node.restrict(np.ascontiguousarray(features[:cut], np.int64))
-        pair = self.pair.restrict(np.ascontiguousarray(features[cut:] - n, np.int64))
+        node = self.node.restrict(np.ascontiguousarray(features[:cut], np.int64), self.threads)
+        pair = self.pair.restrict(np.ascontiguousarray(features[cut:] - n, np.int64), self.threads)
         return ChainDesign(self.n_labels, node, pair, self.threads, self.workspace)
 
     def attribute_starts(self) -> tuple[IntArray, IntArray]:

@@ -31,65 +31,78 @@ from parsimon.solvers.owlqn import pseudo_gradient
 
 @dataclass
 class CurvaturePairs:
-    """Steps s and changes of gradient y, and how far the diagonal is damped; survives a change of working set."""
+    """Steps s and changes of gradient y, and how far the diagonal is damped; survives a change of working set.
+
+    A pair lives in a slot: columns 2j and 2j + 1 of `columns`, so that all that is known of a feature lies side by
+    side. When all slots are taken, the oldest pair gives up its own.
+    """
 
     memory: int
     damping: float
-    s: list[Array] = field(default_factory=list)
-    y: list[Array] = field(default_factory=list)
-    _sy: Array | None = None  # SᵀY, and SᵀDS with the D it was made with: only the newest pair's part is new
-    _sds: tuple[Array, Array] | None = None
+    taken: int = 0  # pairs taken in so far
+    columns: Array | None = None  # features × 2·memory: s, y, s, y, …
+    _sy: Array = field(default_factory=lambda: np.zeros((0, 0)))  # SᵀY
+    _sds: tuple[Array | None, Array] = (None, np.zeros((0, 0)))  # the D it was made with, and SᵀDS
+
+    def __len__(self) -> int:
+        return min(self.taken, self.memory)
 
     def add(self, s: Array, y: Array) -> None:
         """Takes in a pair, unless the curvature along it is not positive."""
         if not dot(s, y) > 1e-12 * dot(y, y):
             return
-        self.s.append(s)
-        self.y.append(y)
-        last = slice(-self.memory, None)
-        self.s, self.y = self.s[last], self.y[last]
-        if self._sy is not None:
-            row, column = [dot(s, each) for each in self.y], [dot(each, y) for each in self.s]
-            self._sy = bordered(self._sy, np.array(row), np.array(column))
-        if self._sds is not None:
-            D, old = self._sds
-            row = [dot(s * D, each) for each in self.s]
-            self._sds = D, bordered(old, np.array(row), np.array(row))
+        if self.columns is None:
+            self.columns = np.zeros((len(s), 2 * self.memory))
+            self._sy = np.zeros((self.memory, self.memory))
+        slot = self.taken % self.memory
+        self.taken += 1
+        self.columns[:, 2 * slot], self.columns[:, 2 * slot + 1] = s, y
+        D, sds = self._sds
+        with_all = np.array([s, y] if D is None else [s, y, s * D]) @ self.columns
+        self._sy[slot], self._sy[:, slot] = with_all[0, 1::2], with_all[1, 0::2]
+        if D is not None:
+            sds[slot] = sds[:, slot] = with_all[2, 0::2]
 
-    def products(self, D: Array) -> tuple[Array, Array]:
-        """SᵀY and SᵀDS."""
-        if self._sy is None:
-            self._sy = np.array(self.s) @ np.array(self.y).T
-        if self._sds is None or self._sds[0] is not D:
-            S = np.array(self.s)
-            self._sds = D, S @ (S * D).T
-        return self._sy, self._sds[1]
+    def middle(self, D: Array) -> Array:
+        """M = [[Sᵀ D S, L], [Lᵀ, −diag(SᵀY)]] for the damped diagonal; rows and columns s, y, s, y, …"""
+        assert self.columns is not None
+        if self._sds[0] is not D:
+            S = self.columns[:, 0::2]
+            self._sds = D, S.T @ (S * D[:, None])
+        n = len(self)
+        slots = np.arange(n)
+        age = (self.taken - 1 - slots) % self.memory
+        sy = self._sy[:n, :n]
+        lower = np.where(age[:, None] < age, sy, 0.0)
+        out = np.empty((2 * n, 2 * n))
+        out[0::2, 0::2] = self.damping * self._sds[1][:n, :n]
+        out[0::2, 1::2], out[1::2, 0::2] = lower, lower.T
+        out[1::2, 1::2] = -np.diag(np.diag(sy))
+        return out
+
+    def rows(self, chosen: IntArray) -> Array:
+        """What is known of some features: (s, y, s, y, …) each, of the slots in use."""
+        if self.columns is None:
+            return np.zeros((len(chosen), 0))
+        return self.columns[chosen, : 2 * len(self)]
 
     def carry(self, old: IntArray, new: IntArray) -> None:
         """From one set of features to another; nothing is known of features that are new."""
-        if not self.s:
+        if self.columns is None:
             return
-        self._sy = self._sds = None
         at = np.minimum(np.searchsorted(old, new), len(old) - 1)
-        known = old[at] == new
-        self.s = [np.where(known, v[at], 0.0) for v in self.s]
-        self.y = [np.where(known, v[at], 0.0) for v in self.y]
-
-
-def bordered(matrix: Array, row: Array, column: Array) -> Array:
-    """A matrix with a new last row and column; without its first, if there is no more room."""
-    out = np.empty((len(row), len(row)))
-    out[:-1, :-1] = matrix[-(len(row) - 1) :, -(len(row) - 1) :] if len(row) > 1 else matrix[:0, :0]
-    out[-1], out[:, -1] = row, column
-    return out
+        self.columns = self.columns[at]
+        self.columns[old[at] != new] = 0.0
+        S, Y = self.columns[:, 0::2], self.columns[:, 1::2]
+        self._sy, self._sds = S.T @ Y, (None, np.zeros((self.memory, self.memory)))
 
 
 @dataclass(frozen=True)
 class QuadraticModel:
     """g·d + ½ dᵀ B d on some features, with B = D − W M⁻¹ Wᵀ (Byrd, Nocedal & Schnabel 1994, theorem 2.3).
 
-    W = [D S, Y],  M = [[Sᵀ D S, L], [Lᵀ, −diag(SᵀY)]],  L the strictly lower part of SᵀY. S and Y are taken over all
-    features; rows of W over those the model is about.
+    W = [D S, Y],  M = [[Sᵀ D S, L], [Lᵀ, −diag(SᵀY)]],  L the part of SᵀY where s is newer than y. S and Y are taken
+    over all features; rows of W over those the model is about. Their columns are in the order s, y, s, y, …
     """
 
     gradient: Array
@@ -103,20 +116,15 @@ class QuadraticModel:
     def build(cls, gradient: Array, D: Array, pairs: CurvaturePairs, chosen: IntArray) -> QuadraticModel:
         """The model at a point with this gradient and this initial diagonal (to be damped), on the chosen features."""
         g, d = gradient[chosen], pairs.damping * D[chosen]
-        if not pairs.s:
+        if not len(pairs):
             nothing = np.zeros((len(chosen), 0))
             return cls(g, d, nothing, nothing, np.zeros((0, 0)), d)
-        sy, sds = pairs.products(D)
-        lower = np.tril(sy, -1)
-        middle = np.block([[pairs.damping * sds, lower], [lower.T, -np.diag(np.diag(sy))]])
+        middle = pairs.middle(D)
         inverse = np.linalg.inv(middle)
         inverse = (inverse + inverse.T) / 2
-        m = len(pairs.s)
-        W = np.empty((len(chosen), 2 * m))
-        for j in range(m):
-            np.multiply(pairs.s[j][chosen], d, out=W[:, j])
-            W[:, m + j] = pairs.y[j][chosen]
-        V = np.ascontiguousarray(W @ inverse)
+        W = pairs.rows(chosen)
+        W[:, 0::2] *= d[:, None]
+        V = W @ inverse
         curvature = np.maximum(d - np.einsum("ij,ij->i", W, V), 1e-3 * d)
         return cls(g, d, W, V, middle, curvature)
 
@@ -240,9 +248,8 @@ class ProximalQuasiNewton:
             yield Iterate(weights, objective, evaluations, kkt=largest, phase=self.name, status=status)
             if status is not None:
                 return
-            renew = (
-                step + 1 in (3, 8) or (step + 1) % 20 == 0
-            )  # the diagonal, at the point this step leads to
+            # The diagonal is renewed at the point this step leads to: twice early on, then now and then.
+            renew = pairs.taken in (2, 7) or (step + 1) % 20 == 0
             rejected = 0
             while True:
                 chosen = np.flatnonzero((w != 0) | (np.abs(gradient) > 0.9 * l1))
@@ -267,7 +274,7 @@ class ProximalQuasiNewton:
                 if new_objective < objective and new_objective <= objective + 1e-4 * promised:
                     break
                 rejected += 1
-                if rejected >= 3 or len(pairs.s) < 10:
+                if rejected >= 3 or len(pairs) < 10:
                     pairs.damping *= 2
                 if rejected > 25:
                     yield Iterate(
