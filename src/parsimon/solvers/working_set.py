@@ -128,7 +128,7 @@ class WorkingSet:
             evaluations += used
             weights = weights.nonzero()
             round_number += 1
-            if not step.objective < best:
+            if not step.objective < best - 4 * np.finfo(float).eps * abs(best):  # rounding is no progress
                 yield replace(certified, evaluations=evaluations, status=Status.STALLED)
                 return
 
