@@ -641,6 +641,7 @@ NB_MODULE(_core, m) {
             require(by >= 0, "a pull is towards zero");
             learner.weights().pull_entries(by, chosen_blocks(learner, blocks).data());
         }, "by"_a, "blocks"_a)
+        .def("forget_average", [](OnlineChain& learner) { learner.weights().forget_average(); })
         .def("settle", [](OnlineChain& learner) { learner.weights().settle_all(); })
         .def("weights", [](OnlineChain& learner, bool averaged) {
             std::vector<int64_t> features;

@@ -317,6 +317,13 @@ class OnlineWeights {
             }
     }
 
+    // Averages are over the rounds from here on.
+    void forget_average() {
+        settle_all();
+        visit([&](int, int64_t, const Block& block, int32_t, Entry& entry) { entry.drift = entry.value * block.sum_of_scales(round_); });
+        averaged_from_ = round_;
+    }
+
     // The weights that exist, by feature number (those of steps after those of tokens), or their averages over rounds.
     void collect(bool averaged, std::vector<int64_t>& features, std::vector<double>& values) {
         settle_all();
@@ -333,8 +340,8 @@ class OnlineWeights {
                 row.clear();
                 for (uint32_t k = 0; k < head.n; ++k) {
                     double value = block.scale * entries[k].value;
-                    if (averaged && round_ > 0)
-                        value = (entries[k].value * block.sum_of_scales(round_) - entries[k].drift) / static_cast<double>(round_);
+                    if (averaged && round_ > averaged_from_)
+                        value = (entries[k].value * block.sum_of_scales(round_) - entries[k].drift) / static_cast<double>(round_ - averaged_from_);
                     row.emplace_back(parts_[p].feature(a, entries[k].column), value);
                 }
                 std::sort(row.begin(), row.end());
@@ -462,7 +469,7 @@ class OnlineWeights {
     TouchedRows parts_[2];
     std::vector<Block> blocks_;
     std::vector<double> pulled_[2];  // how much of its block's pull on rows each attribute's row has felt
-    int64_t round_ = 0;
+    int64_t round_ = 0, averaged_from_ = 0;
     bool rows_late_ = false, entries_late_ = false, late_ = false;
 };
 

@@ -242,6 +242,9 @@ class OnlineChain:
     def pull_weights(self, by: float, blocks: _Bool) -> None:
         """Takes that much from every weight, when it next fires."""
 
+    def forget_average(self) -> None:
+        """Averages are over the rounds from here on."""
+
     def settle(self) -> None:
         """Applies what was put off, and frees weights that are zero."""
 

@@ -20,7 +20,7 @@ from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
 
 Names: TypeAlias = Sequence[str] | Callable[[int], str] | None  # a function where there may be millions
-Rule: TypeAlias = str | Array | Sequence[float]  # log2, sqrt, ones, or a number for each group
+Rule: TypeAlias = str | Array | Sequence[float]  # one of RULES, or a number for each group
 
 LARGE = 4096  # groups of so many features on average are gone through one by one: no temporary arrays
 
@@ -99,7 +99,7 @@ class Groups:
         return self
 
     def reweighted(self, rule: Rule) -> Groups:
-        """The same groups with weights by ``log2`` of the size (at least 1), ``sqrt``, ``ones``, or as given."""
+        """The same groups with weights by a rule (``log2`` of the size, ``sqrt-log2``, ``sqrt``, ``ones``) or as given."""
         return replace(self, weight=group_weights(rule, self.sizes))
 
     def restrict(self, features: IntArray) -> Groups:
@@ -419,8 +419,20 @@ class BlockGroups(Groups):
         return self.blocks._mark() ^ zlib.crc32(self.of._mark().to_bytes(4, "little"))
 
 
+def _log2(sizes: IntArray) -> Array:
+    return np.maximum(np.log2(np.maximum(sizes, 1)), 1.0)
+
+
+RULES: dict[str, Callable[[IntArray], Array]] = {
+    "log2": _log2,  # at least 1 (Martins et al. 2011)
+    "sqrt-log2": lambda sizes: np.sqrt(_log2(sizes)),
+    "sqrt": np.sqrt,
+    "ones": lambda sizes: np.ones(len(sizes)),
+}
+
+
 def group_weights(rule: Rule, sizes: IntArray) -> Array:
-    """d_m: ``log2`` of the size, at least 1 (Martins et al. 2011), ``sqrt``, ``ones``, or the numbers given."""
+    """d_m, by one of `RULES` or as given."""
     if not isinstance(rule, str):
         weight = np.array(rule, np.float64)
         if weight.shape != sizes.shape:
@@ -428,15 +440,11 @@ def group_weights(rule: Rule, sizes: IntArray) -> Array:
                 f"there are {len(sizes)} groups but {weight.size} group weights; give one for each."
             )
         return weight
-    if rule == "log2":
-        return np.maximum(np.log2(np.maximum(sizes, 1)), 1.0)
-    if rule == "sqrt":
-        return np.sqrt(sizes)
-    if rule == "ones":
-        return np.ones(len(sizes))
-    raise ParsimonError(
-        f"there is no group weight called {rule!r}; choose from log2, sqrt and ones, or give a number for each."
-    )
+    if rule not in RULES:
+        raise ParsimonError(
+            f"there is no group weight called {rule!r}; choose from {', '.join(RULES)}, or give a number for each."
+        )
+    return RULES[rule](sizes)
 
 
 def _bounds(sizes: IntArray) -> IntArray:

@@ -112,12 +112,15 @@ class Budget:
 class Online:
     """Epochs of online learning with any loss; the penalty acts through proximal steps every `every` rounds.
 
-    The weights of an iterate are averages over all rounds if `average` is set, which proximal steps do not see.
+    The weights of an iterate are averages over rounds if `average` is set, which proximal steps do not see. The first
+    `burn_in` of all epochs do not count: weights that are still far from where they are going spoil an average
+    (Shamir & Zhang 2013, "α-suffix averaging").
     """
 
     epochs: int = 10
     step: Step = field(default_factory=Decreasing)
     average: bool = True
+    burn_in: float = 1 / 3
     budget: Budget | None = None
     every: int = 1000
     shuffle: bool = True
@@ -129,6 +132,8 @@ class Online:
         for name in ("epochs", "every"):
             if getattr(self, name) < 1:
                 raise ParsimonError(f"{name} must be at least 1, not {getattr(self, name)}.")
+        if not 0 <= self.burn_in < 1:
+            raise ParsimonError(f"burn_in must be at least 0 and less than 1, not {self.burn_in}.")
 
     @property
     def requires(self) -> Requires:
@@ -153,6 +158,8 @@ class Online:
         for epoch in range(self.epochs):
             order = random.permutation(n) if self.shuffle else np.arange(n)
             size = self.step.size(epoch)
+            if epoch == int(self.burn_in * self.epochs + 1e-9):
+                learner.forget_average()
             loss, counts = 0.0, []
             last = epoch == self.epochs - 1
             for part in np.split(order, _cuts(epoch * n, n, self.every)):

@@ -87,13 +87,25 @@ class CurvaturePairs:
         return self.columns[chosen, : 2 * len(self)]
 
     def carry(self, old: IntArray, new: IntArray) -> None:
-        """From one set of features to another; nothing is known of features that are new."""
+        """From one set of features to another; nothing is known of features that are new.
+
+        Pairs along which the curvature is not positive any more, for want of features that were dropped, are forgotten.
+        """
         if self.columns is None:
             return
         at = np.minimum(np.searchsorted(old, new), len(old) - 1)
         self.columns = self.columns[at]
         self.columns[old[at] != new] = 0.0
         S, Y = self.columns[:, 0::2], self.columns[:, 1::2]
+        curved = np.einsum("ij,ij->j", S, Y) > 1e-12 * np.einsum("ij,ij->j", Y, Y)
+        if not curved[: len(self)].all():
+            by_age = (self.taken - len(self) + np.arange(len(self))) % self.memory  # oldest first
+            kept = by_age[curved[by_age]]
+            self.taken = len(kept)
+            columns = np.zeros_like(self.columns)
+            columns[:, 0 : 2 * len(kept) : 2], columns[:, 1 : 2 * len(kept) : 2] = S[:, kept], Y[:, kept]
+            self.columns = columns
+            S, Y = columns[:, 0::2], columns[:, 1::2]
         self._sy, self._sds = S.T @ Y, (None, np.zeros((self.memory, self.memory)))
 
 
