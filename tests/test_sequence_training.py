@@ -206,6 +206,15 @@ def test_the_largest_strength(data: Any, penalize_bias: bool) -> None:
     assert {f.attribute for f in features(below)} - (set() if penalize_bias else biases)
 
 
+def test_pruning_drops_small_weights(data: Any) -> None:
+    plain = SequenceTraining(penalty=L2(1.0), tol=1e-6)
+    whole = weights_by_name(plain.fit(space(), *data))
+    small = weights_by_name(replace(plain, prune=0.5).fit(space(), *data))
+    least = 0.5 * np.sqrt(np.mean(np.square(list(whole.values()))))
+    assert small == {name: w for name, w in whole.items() if abs(w) >= least}
+    assert 0 < len(small) < len(whole)
+
+
 def test_debiasing_refits_the_survivors(data: Any) -> None:
     X, y = data
     plain = SequenceTraining(penalty=L1(1.5), tol=1e-6)

@@ -99,7 +99,7 @@ class Groups:
         return self
 
     def reweighted(self, rule: Rule) -> Groups:
-        """The same groups with weights by a rule (``log2`` of the size, ``sqrt-log2``, ``sqrt``, ``ones``) or as given."""
+        """The same groups with weights by a rule, by name as in `RULES`, or as given."""
         return replace(self, weight=group_weights(rule, self.sizes))
 
     def restrict(self, features: IntArray) -> Groups:

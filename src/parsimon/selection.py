@@ -65,20 +65,23 @@ class Selection(Protocol):
 class Sparseptron:
     """Online proximal gradient with the perceptron loss and a budget of groups (Martins et al. 2011).
 
-    Predictions do not depend on the scale of w, so there is no step size to choose.
+    Predictions do not depend on the scale of w, so there is no step size to choose. The defaults were found on held-out
+    chunking data (docs/results/martins2011.md): survivors are not shrunk, and the budget `fall`s over the first fifth
+    of an epoch.
     """
 
     budget: int = 30
     epochs: int = 5
-    groups: Grouping = field(default_factory=lambda: ByTemplate(weight="ones"))
-    shrink: bool = True
-    every: int = 1000
+    groups: Grouping = field(default_factory=ByTemplate)
+    shrink: bool = False
+    every: int = 50
+    fall: float = 0.2
     seed: int = 0
     name: ClassVar[str] = "sparseptron"
 
     def select(self, candidates: Candidates, monitor: Monitor) -> Selected:
         """Keeps the templates with a weight other than zero."""
-        budget = Budget(self.budget, self.groups, self.shrink)
+        budget = Budget(self.budget, self.groups, self.shrink, self.fall)
         solver = Online(self.epochs, average=False, budget=budget, every=self.every, seed=self.seed)
         problem = replace(candidates.problem, loss=Perceptron(), penalty=L2(0.0))
         bound = solver.bind(candidates.features)

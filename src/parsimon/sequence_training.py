@@ -57,6 +57,7 @@ class SequenceTraining:
     time_limit: float | None = None
     dev_metric: str = "auto"
     patience: int = 10
+    prune: float = 0.0
     debias: float | None = None
     selection: Selection | None = None
     threads: int = 1
@@ -124,7 +125,7 @@ class SequenceTraining:
     def solve(
         self, task: Task, start: Weights, *, dev: tuple[Any, Labels] | None = None, began: float | None = None
     ) -> Result:
-        """Runs the solver, then debiasing if asked for."""
+        """Runs the solver, then pruning and debiasing if asked for."""
         solver = self.choose_solver(task)
         monitor = Monitor(
             max_iterations=self.max_iterations,
@@ -145,6 +146,8 @@ class SequenceTraining:
             if self.resume:
                 start = self._take_up(load_checkpoint(path, mark), monitor)
         result = drive(solver, task.problem, start, monitor)
+        if self.prune > 0:
+            result = replace(result, weights=result.weights.without_small(self.prune))
         if self.debias is not None and result.status is not Status.INTERRUPTED:
             result = self._debiased(task, result, monitor)
         return result
@@ -231,6 +234,7 @@ class SequenceTraining:
             "tokens": task.n_tokens,
             "selection": None if task.selected is None else self._described(task.selected),
             "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
+            "prune": self.prune,
             "debias": self.debias,
             "status": result.status.value,
             "objective": result.objective,

@@ -231,6 +231,26 @@ def test_the_threshold_of_a_budget_lies_halfway() -> None:
     assert budget.threshold(np.array([6.0, 1.0, 9.0, 4.0]), np.array([2.0, 1.0, 0.0, 1.0])) == 2.0  # 3, 1, 4
 
 
+def test_a_budget_falls_by_the_same_factor_at_every_step() -> None:
+    budget = Budget(4, fall=0.5)
+    assert [budget.allowed(64, share) for share in (0.0, 0.125, 0.25, 0.375, 0.5, 1.0)] == [
+        64,
+        32,
+        16,
+        8,
+        4,
+        4,
+    ]
+    assert budget.allowed(3, 0.0) == 4
+    norms = np.arange(16.0)
+    assert budget.threshold(norms, 1.0, 0.25) == 7.5  # eight may stay
+    assert budget.threshold(norms, 1.0) == 11.5
+    each = budget.family_thresholds(norms, np.ones(16), [np.arange(8), np.arange(8, 16)], 0.25)
+    assert each.tolist() == [7.0] * 8 + [0.0] * 8
+    with pytest.raises(ParsimonError, match="falls over"):
+        Budget(4, fall=-1.0)
+
+
 def test_weights_that_are_dropped_leave_the_memory() -> None:
     toy = TOYS["plain"]
     budget = Budget(1, by_attribute(toy))

@@ -199,7 +199,8 @@ def open_log(job: SequenceJob, resume: bool, stack: ExitStack) -> JsonLines | No
         "cutoff",
     )
     asked = {
-        name: getattr(job, name) for name in (*told, "group_lasso", "select", "budget", "debias", "threads")
+        name: getattr(job, name)
+        for name in (*told, "group_lasso", "select", "budget", "prune", "debias", "threads")
     }
     asked |= dict(zip(("loss", "solver", "l1", "l2"), (*job.method, *job.strengths), strict=True))
     log.start(parsimon=__version__, model=str(job.model), resumed=resume, **asked)
@@ -220,6 +221,7 @@ def settings(job: SequenceJob, callbacks: list[Any], resume: bool) -> SequenceTr
         time_limit=job.time_limit,
         dev_metric=job.dev_metric,
         patience=job.patience,
+        prune=job.prune,
         debias=job.debias,
         selection=selection_of(job),
         threads=job.threads,

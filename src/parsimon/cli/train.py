@@ -80,6 +80,7 @@ class SequenceJob:
     penalize_bias: bool
     candidates: str
     cutoff: int
+    prune: float
     debias: float | None
     select: str | None
     budget: int | None
@@ -194,6 +195,13 @@ path = click.Path(path_type=Path)
     default=1,
     metavar="N",
     help="Leave out attributes that occur less than N times.",
+)
+@number(
+    "--prune",
+    section=LEARNING,
+    default=0.0,
+    metavar="SHARE",
+    help="In the end, drop weights below this share of the root mean square of all; 1 is right after --refit mira.",
 )
 @number(
     "--debias",

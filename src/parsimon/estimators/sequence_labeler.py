@@ -66,6 +66,9 @@ class SequenceLabeler(BaseEstimator):
         ``auto``, or one of `parsimon.solvers.SOLVERS`: ``working-set``, ``fista``, ``mira``, ``sgd``, …
     tol, max_iter, time_limit
         When to stop: optimality tolerance, iterations (or epochs), seconds.
+    prune : float
+        In the end, weights below this share of the root mean square of all that are not zero are dropped. Online
+        learners leave many behind that they have touched once: after ``mira``, 1 costs no accuracy.
     debias : float or None
         After an L1 fit, refit the surviving features with this (small) L2 strength only.
     decoding : str, Transitions, list of pairs or None
@@ -107,6 +110,7 @@ class SequenceLabeler(BaseEstimator):
         tol: float | None = None,
         max_iter: int | None = None,
         time_limit: float | None = None,
+        prune: float = 0.0,
         debias: float | None = None,
         decoding: str | Transitions | Sequence[tuple[str, str]] | None = None,
         dev_metric: str = "auto",
@@ -129,6 +133,7 @@ class SequenceLabeler(BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.prune = prune
         self.debias = debias
         self.decoding = decoding
         self.dev_metric = dev_metric
@@ -268,6 +273,7 @@ class SequenceLabeler(BaseEstimator):
             time_limit=self.time_limit,
             dev_metric=self.dev_metric,
             patience=self.patience,
+            prune=self.prune,
             debias=self.debias,
             selection=self.selection,
             threads=self._threads,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import ClassVar, Protocol
 
@@ -62,6 +62,14 @@ class Weights:
         kept = np.flatnonzero(self.values)
         features = kept if self.features is None else self.features[kept]
         return Weights(self.values[kept], features.astype(np.int64), self.n_features)
+
+    def without_small(self, share: float) -> Weights:
+        """Without weights below this share of the root mean square of those that are not zero."""
+        left = self.nonzero()
+        if not len(left.values):
+            return left
+        least = share * float(np.sqrt(np.mean(left.values**2)))
+        return replace(left, values=np.where(np.abs(left.values) < least, 0.0, left.values)).nonzero()
 
     def at(self, features: IntArray) -> Array:
         """The entries at the given (ascending) features."""

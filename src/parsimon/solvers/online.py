@@ -72,31 +72,49 @@ class Budget:
     At a proximal step with more than `size` non-zero groups, these are put in the order of ‖w_m‖/d_m; the threshold
     is halfway between the last that may stay and the first that may not. `shrink=False` drops the latter and leaves
     the others as they are.
+
+    Over the first `fall` of an epoch the budget falls, by the same factor at every step, from all groups to `size`:
+    groups are dropped one after the other, each after a longer trial, rather than nearly all at the first step.
     """
 
     size: int
     groups: Grouping | Groups = field(default_factory=ByTemplate)
     shrink: bool = True
+    fall: float = 0.0
 
     def __post_init__(self) -> None:
         if self.size < 1:
             raise ParsimonError(f"a budget must be at least 1, not {self.size}.")
+        if not 0 <= self.fall < float("inf"):
+            raise ParsimonError(
+                f"a budget falls over some part of an epoch, from 0 on, but not over {self.fall}."
+            )
 
-    def threshold(self, norms: Array, weight: Array | float) -> float:
-        """τ such that at most `size` groups have ‖w_m‖ > τ d_m; 0 when that is so already."""
+    def allowed(self, n_groups: int, epochs: float) -> int:
+        """The budget after so many epochs."""
+        if epochs >= self.fall or n_groups <= self.size:
+            return self.size
+        return int(round(self.size * (n_groups / self.size) ** (1 - epochs / self.fall)))
+
+    def threshold(self, norms: Array, weight: Array | float, epochs: float = np.inf) -> float:
+        """τ such that at most as many groups as are allowed have ‖w_m‖ > τ d_m; 0 when that is so already."""
         free = np.broadcast_to(np.asarray(weight) == 0, norms.shape)
         order = norms[~free] / np.broadcast_to(weight, norms.shape)[~free]
-        if np.count_nonzero(order) <= self.size:
+        size = self.allowed(len(order), epochs)
+        if np.count_nonzero(order) <= size:
             return 0.0
-        place = len(order) - self.size
+        place = len(order) - size
         around = np.partition(order, [place - 1, place])
         return float(around[place - 1] + around[place]) / 2
 
-    def family_thresholds(self, norms: Array, weight: Array, families: list[IntArray]) -> Array:
-        """One threshold a family: of the `size` largest groups, as many may stay in each family as belong to it."""
+    def family_thresholds(
+        self, norms: Array, weight: Array, families: list[IntArray], epochs: float = np.inf
+    ) -> Array:
+        """One threshold a family: of the largest groups that are allowed, as many may stay in each as belong to it."""
         penalised = weight > 0
         order = np.where(penalised, norms / np.where(penalised, weight, 1.0), -1.0)
-        best = np.argsort(-order, kind="stable")[: self.size]
+        size = self.allowed(int(penalised.sum()), epochs)
+        best = np.argsort(-order, kind="stable")[:size]
         out = np.zeros(len(norms))
         for family in families:
             own = family[penalised[family]]
@@ -169,7 +187,7 @@ class Online:
                 if plan.shrinks and (
                     learner.rounds % self.every == 0 or (last and learner.rounds == self.epochs * n)
                 ):
-                    plan.shrink(learner, size, self.every / n)
+                    plan.shrink(learner, size, self.every / n, learner.rounds / n)
                     counts.append(learner.n_weights)
             features, values = learner.weights(self.average)
             weights = Weights(values, features, problem.n_features)
@@ -257,7 +275,7 @@ class Plan:
             design.teach(learner, batch.structure, batch.gold)
         return learner
 
-    def shrink(self, learner: Any, step: float, share: float) -> None:
+    def shrink(self, learner: Any, step: float, share: float, epochs: float) -> None:
         """A proximal step: the penalty's share of these rounds, then the budget."""
         if self.prox is not None:
             features, values = learner.weights()
@@ -267,18 +285,18 @@ class Plan:
         if self.l2.any():
             learner.scale(1 / (1 + step * share * self.l2))
         if self.budget is not None and self.kept is not None:
-            self._keep_to_budget(learner)
+            self._keep_to_budget(learner, epochs)
         learner.settle()
 
-    def _keep_to_budget(self, learner: Any) -> None:
+    def _keep_to_budget(self, learner: Any, epochs: float) -> None:
         assert self.budget is not None
         assert self.kept is not None
         norms = self.kept.norms(learner)
         if isinstance(self.kept, WholeBlocks) and len(self.kept.families) > 1:
-            each = self.budget.family_thresholds(norms, self.kept.weight, self.kept.families)
+            each = self.budget.family_thresholds(norms, self.kept.weight, self.kept.families, epochs)
             self.kept.soften(learner, each, self.budget.shrink)
             return
-        threshold = self.budget.threshold(norms, self.kept.weight)
+        threshold = self.budget.threshold(norms, self.kept.weight, epochs)
         if threshold > 0:
             self.kept.soften(learner, threshold, self.budget.shrink)
 
