@@ -15,7 +15,8 @@ from hypothesis.extra.numpy import arrays
 
 from feature_tables import TABLE, SmallTable
 from parsimon.errors import ParsimonError
-from parsimon.groups import BlockGroups, ByAttribute, ByLabel, ByOrder, ByTemplate, ByTree, Groups
+from parsimon.groupings import ByAttribute, ByLabel, ByOrder, ByTemplate, ByTree
+from parsimon.groups import BlockGroups, Groups
 
 N = 8
 numbers = arrays(np.float64, N, elements=st.floats(-5, 5))

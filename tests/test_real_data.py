@@ -9,7 +9,7 @@ import pytest
 
 from parsimon.data import is_available, load_conll2000
 from parsimon.features import TemplateFeatures, get_preset
-from parsimon.groups import ByTemplate
+from parsimon.groupings import ByTemplate
 from parsimon.penalties import L1, GroupLasso
 from parsimon.sequence_training import SequenceTraining
 

@@ -12,7 +12,7 @@ import pytest
 from parsimon import SequenceLabeler
 from parsimon.errors import ParsimonError
 from parsimon.features import Columns, ItemFeatures, Labels, TemplateFeatures, TemplateSet
-from parsimon.groups import ByAttribute, ByTemplate
+from parsimon.groupings import ByAttribute, ByTemplate
 from parsimon.penalties import L2, ElasticNet, GroupLasso
 from parsimon.selection import GroupLassoPath, InformationGain, Sparseptron, template_norms
 from parsimon.sequence_training import SequenceTraining

@@ -17,7 +17,7 @@ from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.feature_table import FeatureTable
 from parsimon.features.observations import Observations
-from parsimon.groups import ByTemplate, Grouping
+from parsimon.groupings import ByTemplate, Grouping
 from parsimon.information_gain import information_gain
 from parsimon.losses import Perceptron
 from parsimon.penalties import L2, GroupLasso, never_dropped
@@ -66,8 +66,8 @@ class Sparseptron:
     """Online proximal gradient with the perceptron loss and a budget of groups (Martins et al. 2011).
 
     Predictions do not depend on the scale of w, so there is no step size to choose. The defaults were found on held-out
-    chunking data (docs/results/martins2011.md): survivors are not shrunk, and the budget `fall`s over the first fifth
-    of an epoch.
+    chunking data (docs/results/martins2011.md): survivors are not shrunk, and the budget `fall`s over the first epoch.
+    With a shorter fall fewer weights exist at a time.
     """
 
     budget: int = 30
@@ -75,7 +75,7 @@ class Sparseptron:
     groups: Grouping = field(default_factory=ByTemplate)
     shrink: bool = False
     every: int = 50
-    fall: float = 0.2
+    fall: float = 1.0
     seed: int = 0
     name: ClassVar[str] = "sparseptron"
 

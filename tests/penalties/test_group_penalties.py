@@ -14,7 +14,8 @@ from hypothesis.extra.numpy import arrays
 
 from feature_tables import TABLE
 from parsimon.errors import ParsimonError
-from parsimon.groups import BlockGroups, ByAttribute, ByTemplate, Groups
+from parsimon.groupings import ByAttribute, ByTemplate
+from parsimon.groups import BlockGroups, Groups
 from parsimon.penalties import (
     ElasticNetGroups,
     GroupLasso,

@@ -22,7 +22,8 @@ from parsimon.features.columns import Columns, Labels, split_labels
 from parsimon.features.presets import get_preset, preset_names
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.templates import TemplateSet
-from parsimon.groups import ByAttribute, ByLabel, ByTemplate, Groups
+from parsimon.groupings import ByAttribute, ByLabel, ByTemplate
+from parsimon.groups import Groups
 from parsimon.inspect import summary
 from parsimon.losses import get_loss
 from parsimon.model_file import load_model, save_model

@@ -10,7 +10,8 @@ import numpy as np
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.groups import FeatureTable, Groups
+from parsimon.groupings import FeatureTable
+from parsimon.groups import Groups
 
 
 class Penalty(Protocol):

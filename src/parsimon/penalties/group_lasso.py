@@ -10,7 +10,8 @@ import numpy as np
 from parsimon._core import dot
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.groups import ByTemplate, Grouping, Groups
+from parsimon.groupings import ByTemplate, Grouping
+from parsimon.groups import Groups
 from parsimon.penalties.base import BasePenalty, check_strengths
 from parsimon.penalties.elastic_net import soft_threshold
 from parsimon.penalties.l1_ball import simplex_thresholds

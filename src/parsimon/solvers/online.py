@@ -22,7 +22,8 @@ import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.groups import ByTemplate, FeatureTable, Grouping, Groups
+from parsimon.groupings import ByTemplate, FeatureTable, Grouping
+from parsimon.groups import Groups
 from parsimon.problem import Problem
 from parsimon.solvers.base import Iterate, Requires, Status, Weights
 from parsimon.solvers.online_groups import Blocks, Device, Rows, SingleWeights, WholeBlocks
@@ -94,7 +95,7 @@ class Budget:
         """The budget after so many epochs."""
         if epochs >= self.fall or n_groups <= self.size:
             return self.size
-        return int(round(self.size * (n_groups / self.size) ** (1 - epochs / self.fall)))
+        return int(self.size * (n_groups / self.size) ** (1 - epochs / self.fall) + 0.5)
 
     def threshold(self, norms: Array, weight: Array | float, epochs: float = np.inf) -> float:
         """τ such that at most as many groups as are allowed have ‖w_m‖ > τ d_m; 0 when that is so already."""
