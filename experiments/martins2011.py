@@ -426,21 +426,22 @@ class First:
 
 def path_of_crf(data: Data, templates: TemplateSet, threads: int, budget: int) -> Selected:
     """Templates in the order in which a group-lasso CRF lets them in."""
-    training = SequenceTraining(threads=threads, selection=GroupLassoPath(budget), candidates="seen")
+    training = SequenceTraining(
+        threads=threads, selection=GroupLassoPath(budget, ratio=0.6, tol=1e-2), candidates="seen"
+    )
     chosen = training.prepare(TemplateFeatures(templates), *data.train).selected
     assert chosen is not None
-    for name, strength in chosen.order[:budget]:
-        say(f"{strength:10.2f}  {name}")
+    say("\n".join(f"{strength:10.2f}  {name}" for name, strength in chosen.order[:budget]))
     return chosen
 
 
 def beyond(threads: int) -> str:
     """Templates chosen by the sparseptron or by a group-lasso CRF, refitted as elastic-net CRFs."""
     data, templates = chunking(), get_preset("martins-chunking")
-    path = path_of_crf(data, templates, threads, 30)
+    path = cache(lambda: path_of_crf(data, templates, threads, 30))
     choices: dict[str, Callable[[int], Selection]] = {
         "sparseptron": Sparseptron,
-        "group-lasso CRF": lambda budget: First(path, budget),
+        "group-lasso CRF": lambda budget: First(path(), budget),
     }
     rows, curves = [], {}
     for name, make in choices.items():

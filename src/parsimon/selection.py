@@ -120,7 +120,7 @@ class GroupLassoPath:
     budget: int = 30
     groups: Grouping = field(default_factory=ByTemplate)
     l1: float = 0.0
-    l2: float = 1e-3  # what is never dropped might have no finite optimum without it
+    l2: float = 0.1  # what is never dropped might have no finite optimum without it
     ratio: float = 0.8
     most_steps: int = 40
     tol: float = 1e-3
@@ -132,7 +132,7 @@ class GroupLassoPath:
         penalty = GroupLasso(1.0, groups=self.groups, l1=self.l1, l2=self.l2).bind(features)
         problem = replace(candidates.problem, penalty=penalty)
         free = never_dropped(penalty, problem.n_features)
-        weights, strength = _first_of_path(problem, free, self.l2, monitor)
+        weights, strength = _first_of_path(problem, free, self.l2, self.tol, monitor)
         score = np.zeros(len(features.template_names()))
         kept = score > 0
         for _ in range(self.most_steps):
@@ -151,14 +151,16 @@ class GroupLassoPath:
         return _kept(features, kept, score, monitor.history)
 
 
-def _first_of_path(problem: Problem, free: IntArray, l2: float, monitor: Monitor) -> tuple[Weights, float]:
+def _first_of_path(
+    problem: Problem, free: IntArray, l2: float, tol: float, monitor: Monitor
+) -> tuple[Weights, float]:
     """The weights of what is never dropped, fitted alone, and the strength from which on nothing else comes in."""
     alone = replace(problem.restrict(free), penalty=L2(l2))
     zero = Weights(np.zeros(len(free)), None, len(free))
-    result = _completed(drive(choose_solver("lbfgs", alone), alone, zero, monitor))
+    result = _completed(drive(choose_solver("lbfgs", alone, tol), alone, zero, monitor))
     weights = Weights(result.weights.dense(), free.astype(np.int64), problem.n_features)
     _, gradient = problem.loss_and_full_gradient(weights.values, free.astype(np.int64))
-    gradient[free] = 0.0  # zero but for rounding
+    gradient[free] = 0.0  # as good as zero
     return weights, float(problem.penalty.dual_norm(gradient))
 
 
