@@ -425,7 +425,7 @@ class First:
 def path_of_crf(data: Data, templates: TemplateSet, threads: int, budget: int) -> Selected:
     """Templates in the order in which a group-lasso CRF lets them in."""
     training = SequenceTraining(
-        threads=threads, selection=GroupLassoPath(budget, ratio=0.6, tol=1e-2), candidates="seen"
+        threads=threads, selection=GroupLassoPath(budget, ratio=0.6), candidates="seen"
     )
     chosen = training.prepare(TemplateFeatures(templates), *data.train).selected
     assert chosen is not None
