@@ -18,6 +18,7 @@
 #include "kernels.hpp"
 #include "linear_map.hpp"
 #include "online.hpp"
+#include "pair_layout.hpp"
 #include "strings.hpp"
 
 namespace nb = nanobind;
@@ -97,54 +98,90 @@ struct ExtractorInput {
     }
 };
 
+// Steps (all tokens but the first of each sequence) grouped by a number below n that each has; −1 is in no group.
+struct Grouped {
+    std::vector<int64_t> start;
+    std::vector<int32_t> steps;
+
+    Grouped() = default;
+    Grouped(const std::vector<int64_t>& offsets, const std::vector<int32_t>& number, int64_t n) : start(n + 1, 0) {
+        each_step(offsets, [&](int64_t t) {
+            require(number[t] < n, "a step's row is out of range");
+            if (number[t] >= 0) ++start[number[t] + 1];
+        });
+        for (int64_t k = 0; k < n; ++k) start[k + 1] += start[k];
+        steps.resize(start.back());
+        std::vector<int64_t> next(start.begin(), start.end() - 1);
+        each_step(offsets, [&](int64_t t) {
+            if (number[t] >= 0) steps[next[number[t]]++] = static_cast<int32_t>(t);
+        });
+    }
+
+    template <class Body>
+    static void each_step(const std::vector<int64_t>& offsets, Body&& body) {
+        for (size_t i = 0; i + 1 < offsets.size(); ++i)
+            for (int64_t t = offsets[i] + 1; t < offsets[i + 1]; ++t) body(t);
+    }
+};
+
 // A chain's shape with the arrays it points to.
 struct Chain {
-    std::vector<int64_t> offsets, piece_start;
-    std::vector<int32_t> pair_kind, piece_kind, steps;
+    std::vector<int64_t> offsets, piece_start, single_start;
+    std::vector<int32_t> pair_kind, piece_kind, row, row_kind;
+    std::vector<uint32_t> single;
+    Grouped by_kind, by_row;
     std::vector<double> weight;
     int32_t n_labels;
     int64_t n_kinds;
 
     Chain(const In<int64_t>& offsets_in, const In<int32_t>& kinds, const std::optional<In<double>>& weights,
-          int32_t n_labels, int64_t n_kinds)
+          int32_t n_labels, int64_t n_kinds, const std::optional<In<int32_t>>& rows, const std::optional<In<int32_t>>& row_kinds,
+          const std::optional<In<int64_t>>& starts, const std::optional<In<uint32_t>>& singles)
         : offsets(checked_offsets(offsets_in, static_cast<int64_t>(kinds.size()))),
           pair_kind(kinds.data(), kinds.data() + kinds.size()), n_labels(n_labels), n_kinds(n_kinds) {
-        require(n_labels > 0, "there must be at least one label");
+        require(n_labels > 0 && n_labels < most_labels, "there must be at least one label and fewer than 65,536");
         if (weights) {
             require(weights->size() == offsets.size() - 1, "there must be one weight a sequence");
             weight.assign(weights->data(), weights->data() + weights->size());
         }
-        require(n_kinds > 0, "there must be at least one matrix of pair scores");
+        require(n_kinds >= 0, "there cannot be less than no matrix of pair scores");
+        Grouped::each_step(offsets, [&](int64_t t) { require(pair_kind[t] >= -1 && pair_kind[t] < n_kinds, "a pair kind is out of range"); });
+        if (rows && row_kinds && row_kinds->size()) take_singles(*rows, *row_kinds, starts.value(), singles.value());
         group_steps();
+    }
+
+    void take_singles(const In<int32_t>& rows, const In<int32_t>& row_kinds, const In<int64_t>& starts, const In<uint32_t>& singles) {
+        require(rows.size() == pair_kind.size() && starts.size() == row_kinds.size() + 1, "there must be one row a token");
+        row.assign(rows.data(), rows.data() + rows.size());
+        row_kind.assign(row_kinds.data(), row_kinds.data() + row_kinds.size());
+        single_start = checked_offsets(starts, static_cast<int64_t>(singles.size()));
+        single.assign(singles.data(), singles.data() + singles.size());
+        for (const uint32_t pair : single) require(first_of(pair) < n_labels && second_of(pair) < n_labels, "a label is out of range");
+        for (size_t r = 0; r < row_kind.size(); ++r)
+            require(std::is_sorted(single.begin() + single_start[r], single.begin() + single_start[r + 1]), "single pairs must ascend");
+        by_row = Grouped(offsets, row, static_cast<int64_t>(row_kind.size()));
+        for (size_t r = 0; r < row_kind.size(); ++r)
+            for (int64_t s = by_row.start[r]; s < by_row.start[r + 1]; ++s)
+                require(pair_kind[by_row.steps[s]] == row_kind[r], "all steps of a row must have its matrix");
     }
 
     // Steps sorted by kind, cut into pieces of at most 2048.
     void group_steps() {
         constexpr int64_t longest = 2048;
-        std::vector<int64_t> count(n_kinds + 1, 0);
-        auto each_step = [&](auto&& body) {
-            for (size_t i = 0; i + 1 < offsets.size(); ++i)
-                for (int64_t t = offsets[i] + 1; t < offsets[i + 1]; ++t) body(t);
-        };
-        each_step([&](int64_t t) {
-            require(pair_kind[t] >= 0 && pair_kind[t] < n_kinds, "a pair kind is out of range");
-            ++count[pair_kind[t] + 1];
-        });
-        for (int64_t k = 0; k < n_kinds; ++k) count[k + 1] += count[k];
-        steps.resize(count.back());
+        by_kind = Grouped(offsets, pair_kind, n_kinds);
         for (int64_t k = 0; k < n_kinds; ++k)
-            for (int64_t at = count[k]; at < count[k + 1]; at += longest) {
+            for (int64_t at = by_kind.start[k]; at < by_kind.start[k + 1]; at += longest) {
                 piece_start.push_back(at);
                 piece_kind.push_back(static_cast<int32_t>(k));
             }
-        piece_start.push_back(count.back());
-        std::vector<int64_t> next(count.begin(), count.end() - 1);
-        each_step([&](int64_t t) { steps[next[pair_kind[t]]++] = static_cast<int32_t>(t); });
+        piece_start.push_back(by_kind.start.back());
     }
 
     ChainShape shape() const {
         return {static_cast<int64_t>(offsets.size()) - 1, offsets.data(), n_labels, n_kinds, pair_kind.data(),
-                weight.empty() ? nullptr : weight.data(), static_cast<int64_t>(piece_kind.size()), piece_start.data(), piece_kind.data(), steps.data()};
+                weight.empty() ? nullptr : weight.data(), static_cast<int64_t>(piece_kind.size()), piece_start.data(), piece_kind.data(),
+                by_kind.steps.data(), static_cast<int64_t>(row_kind.size()), row.empty() ? nullptr : row.data(), row_kind.data(),
+                single_start.data(), single.data(), by_row.start.data(), by_row.steps.data()};
     }
 
     void check_labels(const In<int32_t>& labels) const {
@@ -152,8 +189,9 @@ struct Chain {
         for (size_t t = 0; t < labels.size(); ++t) require(labels(t) >= 0 && labels(t) < n_labels, "a label is out of range");
     }
 
-    template <class Node, class Pair>
-    void check(const Node& node, const Pair& pair) const {
+    template <class Node, class Pair, class Single>
+    void check(const Node& node, const Pair& pair, const Single& singles) const {
+        require(singles.size() == single.size(), "there must be one score a single pair");
         require(node.shape(0) == pair_kind.size() && node.shape(1) == static_cast<size_t>(n_labels),
                 "node scores must be tokens × labels");
         require(pair.shape(0) == static_cast<size_t>(n_kinds) && pair.shape(1) == static_cast<size_t>(n_labels)
@@ -527,61 +565,134 @@ NB_MODULE(_core, m) {
         return nb::make_tuple(give(std::move(distinct.start)), give(std::move(distinct.index)), values, give(std::move(which)));
     }, "start"_a, "index"_a, "value"_a.none(), "The distinct rows, and which one each row is.");
 
+    m.def("lay_out", [](const LinearMap& steps, const In<int32_t>& row, int64_t n_labels, bool whole, int threads) {
+        require(steps.features().width == n_labels * n_labels, "features must be of pairs of labels");
+        std::vector<int32_t> rows(row.data(), row.data() + row.size());
+        for (const int32_t r : rows) require(r >= 0 && r < steps.rows().size(), "a step's row is out of range");
+        nb::gil_scoped_release free;
+        PairLayout out = LayoutMaker(steps, rows, n_labels).make(steps.shared_features(), whole, threads);
+        nb::gil_scoped_acquire hold;
+        return nb::make_tuple(give(std::move(out.kind)), std::move(out.matrices), give(std::move(out.row)), give(std::move(out.row_kind)),
+                              give(std::move(out.single_start)), give(std::move(out.single)), std::move(out.sums));
+    }, "steps"_a, "row"_a, "n_labels"_a, "whole"_a, "threads"_a, "Which attributes of steps go into matrices, and which stay single pairs.");
+
+    nb::class_<ChainPosterior>(m, "ChainPosterior").def(nb::init<>());
+
     nb::class_<Chain>(m, "Chain")
-        .def(nb::init<const In<int64_t>&, const In<int32_t>&, const std::optional<In<double>>&, int32_t, int64_t>(), "offsets"_a,
-             "pair_kind"_a, "weights"_a.none(), "n_labels"_a, "n_kinds"_a)
-        .def("marginals", [](const Chain& c, const In2<double>& node, const In3<double>& pair, InOut<double> log_z,
-                             InOut2<double> node_out, InOut3<double> pair_out, InOut<double> scratch, int threads) {
-            c.check(node, pair);
-            require(log_z.size() == c.offsets.size() - 1 && node_out.size() == node.size() && pair_out.size() == pair.size(),
-                    "outputs must have the shape of the scores");
-            require(scratch.size() >= 2 * node.shape(0) * static_cast<size_t>(padded(c.n_labels)), "scratch is too small");
+        .def(nb::init<const In<int64_t>&, const In<int32_t>&, const std::optional<In<double>>&, int32_t, int64_t,
+                      const std::optional<In<int32_t>>&, const std::optional<In<int32_t>>&, const std::optional<In<int64_t>>&,
+                      const std::optional<In<uint32_t>>&>(),
+             "offsets"_a, "pair_kind"_a, "weights"_a.none(), "n_labels"_a, "n_kinds"_a, "row"_a = nb::none(), "row_kind"_a = nb::none(),
+             "single_start"_a = nb::none(), "single"_a = nb::none())
+        .def("marginals", [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<double>& single, InOut<double> log_z,
+                             InOut2<double> node_out, InOut3<double> pair_out, InOut<double> single_out, InOut<double> scratch,
+                             ChainPosterior* kept, int threads) {
+            c.check(node, pair, single);
+            require(log_z.size() == c.offsets.size() - 1 && node_out.size() == node.size() && pair_out.size() == pair.size()
+                        && single_out.size() == single.size(), "outputs must have the shape of the scores");
+            require(kept || scratch.size() >= 2 * node.shape(0) * static_cast<size_t>(padded(c.n_labels)), "scratch is too small");
             nb::gil_scoped_release free;
             double* left = scratch.data();
-            double* right = left + node.shape(0) * padded(c.n_labels);
-            return kernels().chain_marginals(c.shape(), node.data(), pair.data(), log_z.data(), node_out.data(), pair_out.data(),
-                                             left, right, threads);
-        }, "node"_a, "pair"_a, "log_z"_a.noconvert(), "node_out"_a.noconvert(), "pair_out"_a.noconvert(), "scratch"_a.noconvert(), "threads"_a)
-        .def("variances", [](const Chain& c, const In2<double>& marginals, InOut2<double> node_out, InOut3<double> pair_out, int threads) {
-            c.check(marginals, pair_out);
+            double* right = left + (kept ? 0 : node.shape(0) * padded(c.n_labels));
+            return kernels().chain_marginals(c.shape(), {node.data(), pair.data(), single.data()}, log_z.data(),
+                                             {node_out.data(), pair_out.data(), single_out.data()}, left, right, kept, threads);
+        }, "node"_a, "pair"_a, "single"_a, "log_z"_a.noconvert(), "node_out"_a.noconvert(), "pair_out"_a.noconvert(),
+           "single_out"_a.noconvert(), "scratch"_a.noconvert(), "kept"_a.none(), "threads"_a)
+        .def("variances", [](const Chain& c, const In2<double>& marginals, InOut2<double> node_out, InOut3<double> pair_out,
+                             InOut<double> single_out, int threads) {
+            c.check(marginals, pair_out, single_out);
             require(node_out.size() == marginals.size(), "outputs must have the shape of the scores");
             nb::gil_scoped_release free;
-            kernels().chain_variances(c.shape(), marginals.data(), node_out.data(), pair_out.data(), threads);
-        }, "marginals"_a, "node_out"_a.noconvert(), "pair_out"_a.noconvert(), "threads"_a)
-        .def("score", [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<int32_t>& labels, InOut<double> out, int threads) {
-            c.check(node, pair);
+            kernels().chain_variances(c.shape(), marginals.data(), {node_out.data(), pair_out.data(), single_out.data()}, threads);
+        }, "marginals"_a, "node_out"_a.noconvert(), "pair_out"_a.noconvert(), "single_out"_a.noconvert(), "threads"_a)
+        .def("score", [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
+                         const In<int32_t>& labels, InOut<double> out, int threads) {
+            c.check(node, pair, single);
             c.check_labels(labels);
             require(out.size() == c.offsets.size() - 1, "one score a sequence");
             nb::gil_scoped_release free;
-            kernels().chain_score(c.shape(), node.data(), pair.data(), labels.data(), out.data(), threads);
-        }, "node"_a, "pair"_a, "labels"_a, "out"_a.noconvert(), "threads"_a)
-        .def("add", [](const Chain& c, const In<int32_t>& labels, double times, InOut2<double> node, InOut3<double> pair) {
-            c.check(node, pair);
+            kernels().chain_score(c.shape(), {node.data(), pair.data(), single.data()}, labels.data(), out.data(), threads);
+        }, "node"_a, "pair"_a, "single"_a, "labels"_a, "out"_a.noconvert(), "threads"_a)
+        .def("add", [](const Chain& c, const In<int32_t>& labels, double times, InOut2<double> node, InOut3<double> pair, InOut<double> single) {
+            c.check(node, pair, single);
             c.check_labels(labels);
             nb::gil_scoped_release free;
-            kernels().chain_add(c.shape(), labels.data(), times, node.data(), pair.data());
-        }, "labels"_a, "times"_a, "node"_a.noconvert(), "pair"_a.noconvert())
-        .def("argmax", [](const Chain& c, const In2<double>& node, const In3<double>& pair, InOut<double> best,
+            kernels().chain_add(c.shape(), labels.data(), times, {node.data(), pair.data(), single.data()});
+        }, "labels"_a, "times"_a, "node"_a.noconvert(), "pair"_a.noconvert(), "single"_a.noconvert())
+        .def("argmax", [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<double>& single, InOut<double> best,
                           InOut<int32_t> labels, int threads) {
-            c.check(node, pair);
+            c.check(node, pair, single);
             require(best.size() == c.offsets.size() - 1 && labels.size() == node.shape(0), "outputs must have the shape of the scores");
             nb::gil_scoped_release free;
-            return kernels().chain_argmax(c.shape(), node.data(), pair.data(), best.data(), labels.data(), threads);
-        }, "node"_a, "pair"_a, "best"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
-        .def("kbest", [](const Chain& c, const In2<double>& node, const In3<double>& pair, InOut2<double> scores,
+            return kernels().chain_argmax(c.shape(), {node.data(), pair.data(), single.data()}, best.data(), labels.data(), threads);
+        }, "node"_a, "pair"_a, "single"_a, "best"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
+        .def("kbest", [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<double>& single, InOut2<double> scores,
                          InOut2<int32_t> labels, int threads) {
-            c.check(node, pair);
+            c.check(node, pair, single);
             require(scores.shape(0) == labels.shape(0) && scores.shape(1) == c.offsets.size() - 1 && labels.shape(1) == node.shape(0),
                     "outputs must have the shape of the scores");
             nb::gil_scoped_release free;
-            kernels().chain_kbest(c.shape(), node.data(), pair.data(), static_cast<int32_t>(scores.shape(0)), scores.data(), labels.data(), threads);
-        }, "node"_a, "pair"_a, "scores"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
-        .def("sample", [](const Chain& c, const In2<double>& node, const In3<double>& pair, uint64_t seed, InOut2<int32_t> labels, int threads) {
-            c.check(node, pair);
+            kernels().chain_kbest(c.shape(), {node.data(), pair.data(), single.data()}, static_cast<int32_t>(scores.shape(0)), scores.data(), labels.data(), threads);
+        }, "node"_a, "pair"_a, "single"_a, "scores"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
+        .def("sample", [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<double>& single, uint64_t seed,
+                          InOut2<int32_t> labels, int threads) {
+            c.check(node, pair, single);
             require(labels.shape(1) == node.shape(0), "outputs must have the shape of the scores");
             nb::gil_scoped_release free;
-            return kernels().chain_sample(c.shape(), node.data(), pair.data(), seed, static_cast<int32_t>(labels.shape(0)), labels.data(), threads);
-        }, "node"_a, "pair"_a, "seed"_a, "labels"_a.noconvert(), "threads"_a);
+            return kernels().chain_sample(c.shape(), {node.data(), pair.data(), single.data()}, seed, static_cast<int32_t>(labels.shape(0)), labels.data(), threads);
+        }, "node"_a, "pair"_a, "single"_a, "seed"_a, "labels"_a.noconvert(), "threads"_a);
+
+    using Terms = std::vector<std::tuple<double, const ChainPosterior*, In2<double>>>;
+    using Outputs = std::vector<std::pair<In<double>, In<int32_t>>>;
+    m.def("screen_pairs", [](const std::vector<std::tuple<const LinearMap*, In<int32_t>, const Chain*, Terms, Outputs>>& given,
+                             double threshold, int threads) {
+        std::vector<ScreenBatch> batches;
+        std::vector<Grouped> groups;
+        groups.reserve(given.size());
+        for (const auto& [steps, row, chain, terms, outputs] : given) {
+            const size_t n_tokens = chain->pair_kind.size();
+            require(row.size() == n_tokens, "there must be one row a token");
+            steps->attributes();  // made under the lock
+            groups.emplace_back(chain->offsets, std::vector<int32_t>(row.data(), row.data() + row.size()), steps->rows().size());
+            ScreenBatch batch{steps, groups.back().start.data(), groups.back().steps.data(), chain->shape(), {}, {}};
+            for (const auto& [sign, posterior, node] : terms) {
+                require(posterior && posterior->left.size() == n_tokens * padded(chain->n_labels) && node.size() == n_tokens * chain->n_labels,
+                        "a posterior must be of the chain");
+                batch.terms.push_back({sign, posterior, node.data()});
+            }
+            for (const auto& [times, labels] : outputs) {
+                chain->check_labels(labels);
+                require(times.size() == n_tokens, "one number a token");
+                batch.outputs.push_back({times.data(), labels.data()});
+            }
+            batches.push_back(std::move(batch));
+        }
+        std::vector<int64_t> features;
+        std::vector<double> gradients;
+        {
+            nb::gil_scoped_release free;
+            kernels().screen_pairs(batches, threshold, features, gradients, threads);
+        }
+        return nb::make_tuple(give(std::move(features)), give(std::move(gradients)));
+    }, "batches"_a, "threshold"_a, "threads"_a, "Features of label pairs with a gradient above a threshold, ascending.");
+    m.def("screen_nodes", [](const std::vector<std::pair<const LinearMap*, In2<double>>>& given, double threshold, int threads) {
+        std::vector<const LinearMap*> maps;
+        std::vector<const double*> parts;
+        for (const auto& [map, part] : given) {
+            require(static_cast<int64_t>(part.shape(0)) == map->rows().size() && static_cast<int64_t>(part.shape(1)) == map->features().width,
+                    "marginals must be rows × columns");
+            map->attributes();
+            maps.push_back(map);
+            parts.push_back(part.data());
+        }
+        std::vector<int64_t> features;
+        std::vector<double> gradients;
+        {
+            nb::gil_scoped_release free;
+            kernels().screen_nodes(maps, parts, threshold, features, gradients, threads);
+        }
+        return nb::make_tuple(give(std::move(features)), give(std::move(gradients)));
+    }, "batches"_a, "threshold"_a, "threads"_a, "Features of labels with a gradient above a threshold, ascending.");
 
     nb::class_<OnlineChain>(m, "OnlineChain")
         .def("__init__", [](OnlineChain* self, int32_t n_labels, const FeatureRows& node, const FeatureRows& pair,
@@ -597,15 +708,17 @@ NB_MODULE(_core, m) {
             new (self) OnlineChain(n_labels, OnlineWeights(std::make_shared<FeatureRows>(node), std::make_shared<FeatureRows>(pair),
                                                            node_block.data(), pair_block.data(), n_blocks));
         }, "n_labels"_a, "node"_a, "pair"_a, "node_block"_a, "pair_block"_a, "n_blocks"_a)
-        .def("add", [](OnlineChain& learner, const LinearMap& node, const LinearMap& pair, const Chain& chain, const In<int32_t>& gold) {
+        .def("add", [](OnlineChain& learner, const LinearMap& node, const LinearMap& pair, const In<int32_t>& row,
+                       const Chain& chain, const In<int32_t>& gold) {
             chain.check_labels(gold);
-            require(node.rows().size() == static_cast<int64_t>(chain.pair_kind.size()) && pair.rows().size() == chain.n_kinds,
-                    "the maps must have a row a token and a row a kind of step");
+            require(node.rows().size() == static_cast<int64_t>(chain.pair_kind.size()) && row.size() == chain.pair_kind.size(),
+                    "the maps must have a row a token");
+            for (size_t t = 0; t < row.size(); ++t) require(row(t) >= 0 && row(t) < pair.rows().size(), "a step's row is out of range");
             require(node.features().n_attributes == learner.weights().part(0).n_attributes()
                         && pair.features().n_attributes == learner.weights().part(1).n_attributes(),
                     "the maps must have the learner's attributes");
-            learner.add({node, pair, chain.offsets, chain.pair_kind, {gold.data(), gold.data() + gold.size()}, chain.weight});
-        }, "node"_a, "pair"_a, "chain"_a, "gold"_a)
+            learner.add({node, pair, chain.offsets, {row.data(), row.data() + row.size()}, {gold.data(), gold.data() + gold.size()}, chain.weight});
+        }, "node"_a, "pair"_a, "row"_a, "chain"_a, "gold"_a)
         .def_prop_ro("n_sequences", &OnlineChain::n_sequences)
         .def_prop_ro("n_weights", [](OnlineChain& learner) { return learner.weights().n_entries(); })
         .def_prop_ro("rounds", [](OnlineChain& learner) { return learner.weights().round(); })

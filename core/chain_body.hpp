@@ -92,46 +92,160 @@ void product(const double* left, const double* matrix, int64_t n, int64_t stride
     }
 }
 
-// The matrices of pair scores, lifted into a semiring, with rows padded to the vector width; also transposed,
-// so that both recursions run along rows.
+// The scores of label pairs, lifted into a semiring: matrices with rows padded to the vector width, also transposed,
+// so that both recursions run along rows; and single pairs, each with its matrix's share in it.
 struct PairTable {
+    const ChainShape* shape;
     int64_t n_labels, stride;
     std::vector<double> forward, backward;  // [K][Y][stride]
     std::vector<double> shift;              // [K]: what was subtracted before exp
+    std::vector<double> singles, base;      // [E]: lifted, and what the matrix alone has at this place
     double spread = 0;
     bool forbidden = false;
 
     const double* into(int64_t kind) const { return forward.data() + kind * n_labels * stride; }
     const double* from(int64_t kind) const { return backward.data() + kind * n_labels * stride; }
+    double shift_of(int64_t kind) const { return kind < 0 ? 0.0 : shift[kind]; }
 
     template <class Semiring>
-    static PairTable lift(const ChainShape& shape, const double* pair, bool both) {
+    static PairTable lift(const ChainShape& shape, const PartScores& scores, bool both, int threads) {
         PairTable table;
+        table.shape = &shape;
         const int64_t Y = table.n_labels = shape.n_labels;
         const int64_t S = table.stride = padded(Y);
+        both = both || shape.n_rows;
         table.forward.assign(shape.n_kinds * Y * S, Semiring::zero);
         if (both) table.backward.assign(shape.n_kinds * Y * S, Semiring::zero);
         table.shift.assign(shape.n_kinds, 0.0);
-        for (int64_t k = 0; k < shape.n_kinds; ++k) {
-            const double* scores = pair + k * Y * Y;
+        std::vector<double> spreads(shape.n_kinds, 0.0);
+        std::vector<char> forbidden(shape.n_kinds, 0);
+        parallel_for(shape.n_kinds, threads, [&](int64_t k, int) {
+            const double* pair = scores.pair + k * Y * Y;
             double high = minus_infinity, low = -minus_infinity;
             for (int64_t i = 0; i < Y * Y; ++i) {
-                high = std::max(high, scores[i]);
-                if (scores[i] == minus_infinity) table.forbidden = true;
-                else low = std::min(low, scores[i]);
+                high = std::max(high, pair[i]);
+                if (pair[i] == minus_infinity) forbidden[k] = 1;
+                else low = std::min(low, pair[i]);
             }
             if (high == minus_infinity) high = low = 0;
-            table.spread = std::max(table.spread, high - low);
+            spreads[k] = high - low;
             if (Semiring::scaled) table.shift[k] = high;
             double* to = table.forward.data() + k * Y * S;
             for (int64_t i = 0; i < Y; ++i)
-                for (int64_t j = 0; j < Y; ++j) to[i * S + j] = Semiring::lift(scores[i * Y + j], high);
+                for (int64_t j = 0; j < Y; ++j) to[i * S + j] = Semiring::lift(pair[i * Y + j], high);
             if (both)
                 for (int64_t i = 0; i < Y; ++i)
                     for (int64_t j = 0; j < Y; ++j)
                         table.backward[k * Y * S + j * S + i] = to[i * S + j];
+        });
+        for (int64_t k = 0; k < shape.n_kinds; ++k) {
+            table.spread = std::max(table.spread, spreads[k]);
+            table.forbidden = table.forbidden || forbidden[k];
         }
+        table.lift_singles<Semiring>(scores, threads);
         return table;
+    }
+
+    // out = left ⊗ matrix of a step (or, on the way back, its transpose).
+    //
+    // The product with the matrix that many steps share (or with none: then all its numbers are the same sum) is put
+    // right where single pairs differ from it; so a step without a matrix costs Y + the number of its single pairs
+    // (Lavergne et al. 2010, §4.1: M = exp(λ) − 1 is sparse).
+    template <class Semiring>
+    void step(const double* left, int64_t t, bool back, double* out) const {
+        const int32_t kind = shape->pair_kind[t], row = shape->row_of(t);
+        const int64_t Y = n_labels, S = stride;
+        if (kind >= 0) {
+            product<Semiring>(left, back ? from(kind) : into(kind), Y, S, out);
+        } else {
+            double sum = Semiring::zero;
+            for (int64_t i = 0; i < Y; ++i) sum = Semiring::fold(sum, left[i], Semiring::one);
+            for (int64_t j = 0; j < S; ++j) out[j] = sum;
+        }
+        if (row < 0) return;
+        const int64_t first = shape->single_start[row], last = shape->single_start[row + 1];
+        if (Semiring::scaled) {
+            for (int64_t e = first; e < last; ++e) {
+                const int32_t x = first_of(shape->single[e]), y = second_of(shape->single[e]);
+                out[back ? x : y] += left[back ? y : x] * (singles[e] - base[e]);
+            }
+            // Where a pair all but takes away what the matrix has, digits would be lost.
+            for (int64_t e = first; e < last; ++e) {
+                if (singles[e] >= 0.1 * base[e]) continue;
+                const int64_t target = back ? first_of(shape->single[e]) : second_of(shape->single[e]);
+                out[target] = at_target<Semiring>(left, row, kind, target, back);
+            }
+            return;
+        }
+        for (int64_t e = first; e < last; ++e) {
+            const int32_t x = first_of(shape->single[e]), y = second_of(shape->single[e]);
+            const int64_t source = back ? y : x, target = back ? x : y;
+            // A maximum that another pair attains stays what it is; one that this pair attained must be found anew.
+            const bool anew = Semiring::shifted || (singles[e] < base[e] && left[source] + base[e] >= out[target]);
+            if (anew) out[target] = at_target<Semiring>(left, row, kind, target, back);
+            else out[target] = std::max(out[target], left[source] + singles[e]);
+        }
+    }
+
+    // ⊕ over labels of left ⊗ the lifted pair, for one label at the other end.
+    template <class Semiring>
+    double at_target(const double* left, int32_t row, int32_t kind, int64_t target, bool back) const {
+        thread_local std::vector<double> column;
+        column.resize(n_labels);
+        column_of<Semiring>(row, kind, target, back, column.data());
+        double sum = Semiring::zero;
+        for (int64_t i = 0; i < n_labels; ++i) sum = Semiring::fold(sum, left[i], column[i]);
+        return sum;
+    }
+
+    // The lifted pairs with y as their second label (or, on the way back, their first).
+    template <class Semiring>
+    void column_of(int32_t row, int32_t kind, int64_t y, bool back, double* out) const {
+        if (kind >= 0 && (back || !backward.empty())) {
+            const double* from_matrix = (back ? into(kind) : from(kind)) + y * stride;
+            std::copy(from_matrix, from_matrix + n_labels, out);
+        } else if (kind >= 0) {
+            for (int64_t x = 0; x < n_labels; ++x) out[x] = into(kind)[x * stride + y];
+        } else {
+            std::fill(out, out + n_labels, Semiring::one);
+        }
+        if (row < 0) return;
+        for (int64_t e = shape->single_start[row]; e < shape->single_start[row + 1]; ++e) {
+            const int32_t first = first_of(shape->single[e]), second = second_of(shape->single[e]);
+            if ((back ? first : second) == y) out[back ? second : first] = singles[e];
+        }
+    }
+
+  private:
+    template <class Semiring>
+    void lift_singles(const PartScores& scores, int threads) {
+        const int64_t n = shape->n_singles();
+        if (!n) return;
+        singles.resize(n);
+        base.resize(n);
+        constexpr int64_t grain = 256;
+        const int64_t pieces = (shape->n_rows + grain - 1) / grain;
+        std::vector<std::pair<double, double>> ranges(pieces, {0.0, 0.0});
+        parallel_for(pieces, threads, [&](int64_t piece, int) {
+            auto& [low, high] = ranges[piece];
+            for (int64_t r = piece * grain; r < std::min(shape->n_rows, (piece + 1) * grain); ++r) {
+                const int32_t kind = shape->row_kind[r];
+                for (int64_t e = shape->single_start[r]; e < shape->single_start[r + 1]; ++e) {
+                    const int32_t x = first_of(shape->single[e]), y = second_of(shape->single[e]);
+                    const double score = scores.single[e];
+                    base[e] = kind < 0 ? Semiring::one : into(kind)[x * stride + y];
+                    singles[e] = Semiring::times(base[e], Semiring::lift(score, 0.0));
+                    low = std::min(low, score);
+                    high = std::max(high, score);
+                }
+            }
+        });
+        double low = 0, high = 0;
+        for (const auto& [l, h] : ranges) {
+            low = std::min(low, l);
+            high = std::max(high, h);
+        }
+        spread += high - low;
     }
 };
 
@@ -207,7 +321,7 @@ bool lift_nodes(const double* scores, const PairTable& table, Lattice& lattice, 
 }
 
 // Whether scaled sums have all but lost a label that token t can have. Only asked where pairs are forbidden.
-inline bool loses_a_label(const PairTable& table, Lattice& lattice, const int32_t* kind, int64_t t) {
+inline bool loses_a_label(const PairTable& table, Lattice& lattice, int32_t kind, int64_t t) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
     std::vector<char>& reachable = lattice.reachable;
     std::vector<char> before(reachable);
@@ -215,18 +329,19 @@ inline bool loses_a_label(const PairTable& table, Lattice& lattice, const int32_
     for (int64_t y = 0; y < Y; ++y) {
         if (lattice.node[t * S + y] == 0) continue;
         bool can = t == 0;
-        for (int64_t x = 0; x < Y && !can; ++x) can = before[x] && table.into(kind[t])[x * S + y] > 0;
+        for (int64_t x = 0; x < Y && !can; ++x) can = before[x] && (kind < 0 || table.into(kind)[x * S + y] > 0);
         reachable[y] = can;
         if (can && !(lattice.alpha[t * S + y] > smallest_share)) return true;
     }
     return false;
 }
 
-// α for a whole sequence, and log Z (for Max, the best score). In scaled sums α_t is multiplied by 1 / Σ α_{t−1}:
+// α for a whole sequence (whose first token is number `at`), and log Z (for Max, the best score). In scaled sums α_t is multiplied by 1 / Σ α_{t−1}:
 // the sum of the token before, so that nobody has to wait for it. False: scaled sums will not do.
 template <class Semiring>
-bool forward(const double* scores, const int32_t* kind, const PairTable& table, Lattice& lattice) {
+bool forward(const double* scores, int64_t at, const PairTable& table, Lattice& lattice) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
+    const int32_t* kind = table.shape->pair_kind + at;
     double shifts = 0, scales = 1, log_scales = 0, sum = 1;
     if (!lift_nodes<Semiring>(scores, table, lattice, shifts)) return false;
     for (int64_t t = 0; t < lattice.length; ++t) {
@@ -235,9 +350,9 @@ bool forward(const double* scores, const int32_t* kind, const PairTable& table, 
         if (t == 0) {
             std::copy(node, node + S, alpha);
         } else {
-            product<Semiring>(alpha - S, table.into(kind[t]), Y, S, alpha);
+            table.step<Semiring>(alpha - S, at + t, false, alpha);
             for (int64_t y = 0; y < S; ++y) alpha[y] = Semiring::times(alpha[y], node[y]);
-            shifts += table.shift[kind[t]];
+            shifts += table.shift_of(kind[t]);
         }
         lattice.scale[t] = Semiring::one;
         if (Semiring::scaled) {
@@ -251,7 +366,7 @@ bool forward(const double* scores, const int32_t* kind, const PairTable& table, 
             }
             sum = sum_of(alpha, S);
             if (!(sum > 1e-280)) return false;
-            if (table.forbidden && loses_a_label(table, lattice, kind, t)) return false;
+            if (table.forbidden && loses_a_label(table, lattice, kind[t], t)) return false;
         } else if (Semiring::shifted) {  // keeps the numbers small, so that no digits are lost over a long sequence
             double high = alpha[0];
             for (int64_t y = 1; y < Y; ++y) high = std::max(high, alpha[y]);
@@ -281,10 +396,10 @@ bool forward(const double* scores, const int32_t* kind, const PairTable& table, 
 //
 // right_t is kept (with the sequence's weight in it): α_{t−1}(x) · pair_t(x, y) · right_t(y) is a pair's marginal.
 template <class Semiring>
-bool sequence_marginals(const double* scores, const int32_t* kind, const PairTable& table, Lattice& lattice,
+bool sequence_marginals(const double* scores, int64_t at, const PairTable& table, Lattice& lattice,
                         double weight, double* log_z, double* node_out, double* right) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
-    if (!forward<Semiring>(scores, kind, table, lattice)) return false;
+    if (!forward<Semiring>(scores, at, table, lattice)) return false;
     *log_z = lattice.log_z;
     if (!(lattice.log_z > minus_infinity)) return false;
     double* beta = lattice.beta.data();
@@ -297,7 +412,7 @@ bool sequence_marginals(const double* scores, const int32_t* kind, const PairTab
         for (int64_t y = 0; y < Y; ++y) node_out[t * Y + y] = Semiring::marginal(alpha[y], beta[y]);
         const double scale = lattice.scale[t];
         for (int64_t y = 0; y < S; ++y) here[y] = Semiring::times(Semiring::times(node[y], scale), beta[y]);
-        if (t) product<Semiring>(here, table.from(kind[t]), Y, S, beta);
+        if (t) table.step<Semiring>(here, at + t, true, beta);
     }
     return true;
 }
@@ -352,86 +467,103 @@ struct PairSums {
     }
 };
 
+// sum[x][y] += P(x, y) at a step of a sequence done in logs; left and right are the step's own rows.
+inline void add_in_logs(const double* left, const double* right, const PairTable& table, int32_t row, int32_t kind, double* sum) {
+    const int64_t Y = table.n_labels, S = table.stride;
+    std::vector<double> pairs(Y);
+    for (int64_t i = 0; i < Y; ++i) {
+        table.column_of<Log>(row, kind, i, true, pairs.data());
+        for (int64_t j = 0; j < Y; ++j) sum[i * S + j] += std::exp(left[i] + pairs[j] + right[j]);
+    }
+}
+
 // The steps of one sequence, while its α and right are still in the cache. `steps` is 0, 1, 2, …
 inline void add_steps(const Lattice& lattice, const int32_t* kind, const double* right, const PairTable& table,
-                      int64_t n_kinds, const std::vector<int32_t>& steps, PairSums& sums) {
+                      int64_t n_kinds, const std::vector<int32_t>& steps, bool in_logs, PairSums& sums) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
     for (int64_t t = 1; t < lattice.length;) {
         int64_t end = t + 1;
         while (end < lattice.length && kind[end] == kind[t]) ++end;
-        add_outer(steps.data() + t, end - t, lattice.alpha, right, Y, S, sums.of(sums.products, kind[t], table, n_kinds));
+        if (kind[t] >= 0 && !in_logs)
+            add_outer(steps.data() + t, end - t, lattice.alpha, right, Y, S, sums.of(sums.products, kind[t], table, n_kinds));
+        if (kind[t] >= 0 && in_logs)
+            for (int64_t u = t; u < end; ++u)
+                add_in_logs(lattice.alpha + (u - 1) * S, right + u * S, table, -1, kind[u], sums.of(sums.exact, kind[u], table, n_kinds));
         t = end;
     }
 }
 
-inline void add_steps_in_logs(const Lattice& lattice, const int32_t* kind, const double* right, const PairTable& table,
-                              int64_t n_kinds, PairSums& sums) {
-    const int64_t Y = lattice.n_labels, S = lattice.stride;
-    for (int64_t t = 1; t < lattice.length; ++t) {
-        double* sum = sums.of(sums.exact, kind[t], table, n_kinds);
-        const double* scores = table.into(kind[t]);
-        for (int64_t i = 0; i < Y; ++i)
-            for (int64_t j = 0; j < Y; ++j)
-                sum[i * S + j] += std::exp(lattice.alpha[(t - 1) * S + i] + scores[i * S + j] + right[t * S + j]);
-    }
-}
-
 // One matrix a kind and piece of work is kept while there are few kinds (without observations there is one). With many
-// kinds, α and right of all tokens are kept instead, and steps are gone through kind by kind afterwards.
+// kinds, or single pairs, α and right of all tokens are kept instead, and steps are gone through kind by kind and row
+// by row afterwards.
 constexpr int64_t few_kinds = 16;
 
-inline bool chain_marginals(const ChainShape& shape, const double* node, const double* pair, double* log_z,
-                            double* node_out, double* pair_out, double* left, double* right, int threads) {
-    const int64_t Y = shape.n_labels;
-    const int64_t n_tokens = shape.offsets[shape.n_sequences];
-    const PairTable scaled = PairTable::lift<Scaled>(shape, pair, true);
-    const int64_t S = scaled.stride;
-    const bool at_once = shape.n_kinds <= few_kinds;
-    std::vector<char> exact_log(shape.n_sequences, 0);
-    std::atomic<bool> feasible{true};
+struct MarginalPass {
+    const ChainShape& shape;
+    const PartScores& scores;
+    double *left, *right;           // [T][stride]; unused where sums are taken at once
+    const PairTable scaled;
     std::optional<PairTable> log_table;
-    std::mutex log_table_lock;
-    std::vector<Lattice> lattices(std::max(threads, 1));
-    std::vector<int32_t> steps;
-    if (at_once) {
-        int64_t longest = 0;
-        for (int64_t i = 0; i < shape.n_sequences; ++i) longest = std::max(longest, shape.offsets[i + 1] - shape.offsets[i]);
-        steps.resize(longest);
-        for (int64_t t = 0; t < longest; ++t) steps[t] = static_cast<int32_t>(t);
+    std::vector<char> in_logs;      // [T]
+    bool at_once;
+    int threads;
+
+    MarginalPass(const ChainShape& chain, const PartScores& given, double* l, double* r, bool keep, int n_threads)
+        : shape(chain), scores(given), left(l), right(r), scaled(PairTable::lift<Scaled>(chain, given, true, n_threads)),
+          at_once(chain.n_kinds <= few_kinds && !chain.n_rows && !keep), threads(n_threads) {}
+
+    // log Z and node marginals; α and right, or the sums of pairs.
+    bool run(double* log_z, double* node_out, std::vector<PairSums>& sums) {
+        const int64_t Y = shape.n_labels, S = scaled.stride;
+        std::atomic<bool> feasible{true}, any_log{false};
+        std::mutex lock;
+        std::vector<Lattice> lattices(std::max(threads, 1));
+        std::vector<int32_t> steps;
+        if (at_once) {
+            int64_t longest = 0;
+            for (int64_t i = 0; i < shape.n_sequences; ++i) longest = std::max(longest, shape.offsets[i + 1] - shape.offsets[i]);
+            steps.resize(longest);
+            std::iota(steps.begin(), steps.end(), 0);
+        }
+        in_logs.assign(shape.offsets[shape.n_sequences], 0);
+        const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 64);
+        const auto n_cuts = static_cast<int64_t>(cuts.size()) - 1;
+        if (at_once) sums.resize(n_cuts);
+        parallel_for(n_cuts, threads, [&](int64_t piece, int worker) {
+            Lattice& lattice = lattices[worker];
+            std::vector<double> own_right;
+            for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
+                const int64_t at = shape.offsets[i], length = shape.offsets[i + 1] - at;
+                const double* nodes = scores.node + at * Y;
+                const double weight = shape.weight ? shape.weight[i] : 1.0;
+                if (at_once && static_cast<int64_t>(own_right.size()) < length * S) own_right.resize(length * S);
+                double* mine = at_once ? own_right.data() : right + at * S;
+                lattice.start(length, scaled, at_once ? nullptr : left + at * S);
+                if (lattice.length == 0) { log_z[i] = 0; continue; }
+                const PairTable* table = &scaled;
+                bool done = sequence_marginals<Scaled>(nodes, at, scaled, lattice, weight, log_z + i, node_out + at * Y, mine);
+                if (!done) {
+                    {
+                        const std::lock_guard<std::mutex> hold(lock);
+                        if (!log_table) log_table = PairTable::lift<Log>(shape, scores, true, 1);
+                    }
+                    table = &*log_table;
+                    std::fill_n(in_logs.begin() + at, length, 1);
+                    any_log = true;
+                    done = sequence_marginals<Log>(nodes, at, *table, lattice, weight, log_z + i, node_out + at * Y, mine);
+                }
+                if (!done) feasible = false;
+                else if (at_once) add_steps(lattice, shape.pair_kind + at, mine, *table, shape.n_kinds, steps, table != &scaled, sums[piece]);
+            }
+        });
+        if (!any_log) in_logs.clear();
+        return feasible;
     }
 
-    const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 64);
-    const auto n_cuts = static_cast<int64_t>(cuts.size()) - 1;
-    std::vector<PairSums> sums(at_once ? n_cuts : 0);
-    parallel_for(n_cuts, threads, [&](int64_t piece, int worker) {
-        Lattice& lattice = lattices[worker];
-        std::vector<double> own_right;
-        for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
-            const int64_t at = shape.offsets[i], length = shape.offsets[i + 1] - at;
-            const double* scores = node + at * Y;
-            const int32_t* kind = shape.pair_kind + at;
-            const double weight = shape.weight ? shape.weight[i] : 1.0;
-            if (at_once && static_cast<int64_t>(own_right.size()) < length * S) own_right.resize(length * S);
-            double* mine = at_once ? own_right.data() : right + at * S;
-            lattice.start(length, scaled, at_once ? nullptr : left + at * S);
-            if (lattice.length == 0) { log_z[i] = 0; continue; }
-            if (sequence_marginals<Scaled>(scores, kind, scaled, lattice, weight, log_z + i, node_out + at * Y, mine)) {
-                if (at_once) add_steps(lattice, kind, mine, scaled, shape.n_kinds, steps, sums[piece]);
-                continue;
-            }
-            {
-                const std::lock_guard<std::mutex> hold(log_table_lock);
-                if (!log_table) log_table = PairTable::lift<Log>(shape, pair, true);
-            }
-            exact_log[i] = 1;
-            if (!sequence_marginals<Log>(scores, kind, *log_table, lattice, weight, log_z + i, node_out + at * Y, mine))
-                feasible = false;
-            else if (at_once) add_steps_in_logs(lattice, kind, mine, *log_table, shape.n_kinds, sums[piece]);
-        }
-    });
-    if (!feasible) return false;
-    std::fill(pair_out, pair_out + shape.n_kinds * Y * Y, 0.0);
-    if (at_once) {
+    bool logs_at(int64_t t) const { return !in_logs.empty() && in_logs[t]; }
+
+    void sum_at_once(std::vector<PairSums>& sums, double* pair_out) const {
+        const int64_t Y = shape.n_labels, S = scaled.stride;
         for (PairSums& sum : sums)
             for (int64_t k = 0; k < shape.n_kinds; ++k)
                 for (int64_t i = 0; i < Y; ++i)
@@ -441,52 +573,103 @@ inline bool chain_marginals(const ChainShape& shape, const double* node, const d
                         if (!sum.products.empty()) out += sum.products[from] * scaled.forward[from];
                         if (!sum.exact.empty()) out += sum.exact[from];
                     }
-        return true;
     }
 
     // Steps of sequences done in logs are summed one by one; all others as products of α and right, which are
-    // multiplied by the (shared) pair score once at the end.
-    std::vector<double> piece_sums(shape.n_pieces * Y * S, 0.0);
-    const bool any_log = log_table.has_value();
-    std::vector<char> log_step;
-    if (any_log) {
-        log_step.assign(n_tokens, 0);
-        for (int64_t i = 0; i < shape.n_sequences; ++i)
-            if (exact_log[i]) std::fill(log_step.begin() + shape.offsets[i], log_step.begin() + shape.offsets[i + 1], 1);
-    }
-    parallel_for(shape.n_pieces, threads, [&](int64_t p, int) {
-        double* sum = piece_sums.data() + p * Y * S;
-        const int32_t* steps_of_kind = shape.steps + shape.piece_start[p];
-        const int64_t n = shape.piece_start[p + 1] - shape.piece_start[p];
-        const double* lifted = scaled.into(shape.piece_kind[p]);
-        auto in_products = [&](const int32_t* which, int64_t count) {
-            add_outer(which, count, left, right, Y, S, sum);
+    // multiplied by the (shared) pair score once at the end. Single pairs differ from it.
+    void sum_by_kind(double* pair_out) const {
+        const int64_t Y = shape.n_labels, S = scaled.stride;
+        std::vector<double> sums(shape.n_pieces * Y * S, 0.0);
+        parallel_for(shape.n_pieces, threads, [&](int64_t p, int) {
+            double* sum = sums.data() + p * Y * S;
+            const int32_t kind = shape.piece_kind[p];
+            const int32_t* steps = shape.steps + shape.piece_start[p];
+            const int64_t n = shape.piece_start[p + 1] - shape.piece_start[p];
+            std::vector<int32_t> plain;
+            for (int64_t s = 0; s < n && !in_logs.empty(); ++s)
+                if (!in_logs[steps[s]]) plain.push_back(steps[s]);
+            if (in_logs.empty()) add_outer(steps, n, left, right, Y, S, sum);
+            else add_outer(plain.data(), static_cast<int64_t>(plain.size()), left, right, Y, S, sum);
+            const double* lifted = scaled.into(kind);
             for (int64_t i = 0; i < Y * S; ++i) sum[i] *= lifted[i];
-        };
-        if (!any_log) { in_products(steps_of_kind, n); return; }
-        std::vector<int32_t> plain;
-        for (int64_t s = 0; s < n; ++s)
-            if (!log_step[steps_of_kind[s]]) plain.push_back(steps_of_kind[s]);
-        in_products(plain.data(), static_cast<int64_t>(plain.size()));
-        const double* scores = log_table->into(shape.piece_kind[p]);
-        for (int64_t s = 0; s < n; ++s) {
-            const int64_t t = steps_of_kind[s];
-            if (!log_step[t]) continue;
+            for (int64_t s = 0; s < n; ++s) {
+                const int64_t t = steps[s];
+                const int32_t row = shape.row_of(t);
+                const double *l = left + (t - 1) * S, *r = right + t * S;
+                if (logs_at(t)) {
+                    add_in_logs(l, r, *log_table, row, kind, sum);
+                } else if (row >= 0) {
+                    for (int64_t e = shape.single_start[row]; e < shape.single_start[row + 1]; ++e) {
+                        const int32_t x = first_of(shape.single[e]), y = second_of(shape.single[e]);
+                        sum[x * S + y] += l[x] * r[y] * (scaled.singles[e] - scaled.base[e]);
+                    }
+                }
+            }
+        });
+        for (int64_t p = 0; p < shape.n_pieces; ++p) {
+            double* out = pair_out + shape.piece_kind[p] * Y * Y;
             for (int64_t i = 0; i < Y; ++i)
-                for (int64_t j = 0; j < Y; ++j)
-                    sum[i * S + j] += std::exp(left[(t - 1) * S + i] + scores[i * S + j] + right[t * S + j]);
+                for (int64_t j = 0; j < Y; ++j) out[i * Y + j] += sums[(p * Y + i) * S + j];
         }
-    });
-    for (int64_t p = 0; p < shape.n_pieces; ++p) {
-        double* out = pair_out + shape.piece_kind[p] * Y * Y;
-        for (int64_t i = 0; i < Y; ++i)
-            for (int64_t j = 0; j < Y; ++j) out[i * Y + j] += piece_sums[(p * Y + i) * S + j];
+    }
+
+    void sum_by_row(double* single_out) const {
+        const int64_t S = scaled.stride;
+        const auto cuts = balanced_cuts(shape.single_start, shape.n_rows, 256);
+        parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
+            for (int64_t row = cuts[piece]; row < cuts[piece + 1]; ++row)
+                for (int64_t e = shape.single_start[row]; e < shape.single_start[row + 1]; ++e) {
+                    const int32_t x = first_of(shape.single[e]), y = second_of(shape.single[e]);
+                    double products = 0, exact = 0;
+                    for (int64_t s = shape.row_start[row]; s < shape.row_start[row + 1]; ++s) {
+                        const int64_t t = shape.row_steps[s];
+                        const double l = left[(t - 1) * S + x], r = right[t * S + y];
+                        if (logs_at(t)) exact += std::exp(l + log_table->singles[e] + r);
+                        else products += l * r;
+                    }
+                    single_out[e] = products * scaled.singles[e] + exact;
+                }
+        });
+    }
+};
+
+inline bool chain_marginals(const ChainShape& shape, const PartScores& scores, double* log_z, const PartSums& out,
+                            double* left, double* right, ChainPosterior* kept, int threads) {
+    const int64_t Y = shape.n_labels, S = padded(Y), n_tokens = shape.offsets[shape.n_sequences];
+    if (kept) {
+        kept->n_labels = Y;
+        kept->stride = S;
+        kept->left.resize(n_tokens * S);
+        kept->right.resize(n_tokens * S);
+        left = kept->left.data();
+        right = kept->right.data();
+    }
+    MarginalPass pass(shape, scores, left, right, kept != nullptr, threads);
+    std::vector<PairSums> sums;
+    if (!pass.run(log_z, out.node, sums)) return false;
+    std::fill(out.pair, out.pair + shape.n_kinds * Y * Y, 0.0);
+    if (pass.at_once) pass.sum_at_once(sums, out.pair);
+    else pass.sum_by_kind(out.pair);
+    if (shape.n_rows) pass.sum_by_row(out.single);
+    if (kept) {
+        kept->matrices = pass.scaled.forward;
+        kept->singles = pass.scaled.singles;
+        kept->in_logs = pass.in_logs;
+        if (pass.log_table) {
+            kept->log_matrices = pass.log_table->forward;
+            kept->log_singles = pass.log_table->singles;
+        }
     }
     return true;
 }
 
-inline void chain_variances(const ChainShape& shape, const double* marginals, double* node_out, double* pair_out,
-                            int threads) {
+// p(1 − p) with p(x, y) = p(x) p(y), for weighted marginals: w p (1 − p).
+inline double pair_variance(const double* here, int64_t Y, int64_t x, int64_t y, double weight) {
+    const double both = here[x - Y] / (weight * weight) * here[y];
+    return weight * both * (1 - both);
+}
+
+inline void chain_variances(const ChainShape& shape, const double* marginals, const PartSums& out, int threads) {
     const int64_t Y = shape.n_labels, n_tokens = shape.offsets[shape.n_sequences];
     std::vector<double> weight(n_tokens, 1.0), sums(shape.n_pieces * Y * Y, 0.0);
     if (shape.weight)
@@ -498,7 +681,7 @@ inline void chain_variances(const ChainShape& shape, const double* marginals, do
             const double inverse = weight[t] > 0 ? 1 / weight[t] : 0.0;
             for (int64_t y = 0; y < Y; ++y) {
                 const double m = marginals[t * Y + y];
-                node_out[t * Y + y] = weight[t] > 0 ? m * (1 - m * inverse) : 0.0;
+                out.node[t * Y + y] = weight[t] > 0 ? m * (1 - m * inverse) : 0.0;
             }
         }
     });
@@ -507,17 +690,24 @@ inline void chain_variances(const ChainShape& shape, const double* marginals, do
         for (int64_t s = shape.piece_start[p]; s < shape.piece_start[p + 1]; ++s) {
             const int64_t t = shape.steps[s];
             if (!(weight[t] > 0)) continue;
-            const double* here = marginals + t * Y;
-            for (int64_t x = 0; x < Y; ++x) {
-                const double before = here[x - Y] / (weight[t] * weight[t]);
-                for (int64_t y = 0; y < Y; ++y) {
-                    const double both = before * here[y];
-                    sum[x * Y + y] += weight[t] * both * (1 - both);
-                }
-            }
+            for (int64_t x = 0; x < Y; ++x)
+                for (int64_t y = 0; y < Y; ++y) sum[x * Y + y] += pair_variance(marginals + t * Y, Y, x, y, weight[t]);
         }
     });
-    std::fill(pair_out, pair_out + shape.n_kinds * Y * Y, 0.0);
+    std::fill(out.pair, out.pair + shape.n_kinds * Y * Y, 0.0);
     for (int64_t p = 0; p < shape.n_pieces; ++p)
-        for (int64_t i = 0; i < Y * Y; ++i) pair_out[shape.piece_kind[p] * Y * Y + i] += sums[p * Y * Y + i];
+        for (int64_t i = 0; i < Y * Y; ++i) out.pair[shape.piece_kind[p] * Y * Y + i] += sums[p * Y * Y + i];
+    if (!shape.n_rows) return;
+    const auto cuts = balanced_cuts(shape.single_start, shape.n_rows, 256);
+    parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
+        for (int64_t row = cuts[piece]; row < cuts[piece + 1]; ++row)
+            for (int64_t e = shape.single_start[row]; e < shape.single_start[row + 1]; ++e) {
+                double sum = 0;
+                for (int64_t s = shape.row_start[row]; s < shape.row_start[row + 1]; ++s) {
+                    const int64_t t = shape.row_steps[s];
+                    if (weight[t] > 0) sum += pair_variance(marginals + t * Y, Y, first_of(shape.single[e]), second_of(shape.single[e]), weight[t]);
+                }
+                out.single[e] = sum;
+            }
+    });
 }

@@ -1,49 +1,59 @@
 // The chain's outputs: scores of labellings, the best, the k best, draws. Included once per instruction set, inside a
 // namespace, after chain_body.hpp, whose recursions they share; see kernels.cpp.
 
-inline void chain_score(const ChainShape& shape, const double* node, const double* pair, const int32_t* labels,
-                        double* out, int threads) {
+// The score of a pair of labels at the step into token t.
+inline double pair_score(const ChainShape& shape, const PartScores& scores, int64_t t, int64_t x, int64_t y) {
+    const int64_t Y = shape.n_labels, kind = shape.pair_kind[t];
+    const int64_t single = shape.find(shape.row_of(t), pair_of(static_cast<uint32_t>(x), static_cast<uint32_t>(y)));
+    return (kind < 0 ? 0.0 : scores.pair[(kind * Y + x) * Y + y]) + (single < 0 ? 0.0 : scores.single[single]);
+}
+
+inline void chain_score(const ChainShape& shape, const PartScores& scores, const int32_t* labels, double* out, int threads) {
     const int64_t Y = shape.n_labels;
     const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 16);
     parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
         for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
             double sum = 0;
             for (int64_t t = shape.offsets[i]; t < shape.offsets[i + 1]; ++t) {
-                sum += node[t * Y + labels[t]];
-                if (t > shape.offsets[i]) sum += pair[(shape.pair_kind[t] * Y + labels[t - 1]) * Y + labels[t]];
+                sum += scores.node[t * Y + labels[t]];
+                if (t > shape.offsets[i]) sum += pair_score(shape, scores, t, labels[t - 1], labels[t]);
             }
             out[i] = sum;
         }
     });
 }
 
-inline void chain_add(const ChainShape& shape, const int32_t* labels, double times, double* node, double* pair) {
+inline void chain_add(const ChainShape& shape, const int32_t* labels, double times, const PartSums& parts) {
     const int64_t Y = shape.n_labels;
     for (int64_t i = 0; i < shape.n_sequences; ++i) {
         const double each = shape.weight ? times * shape.weight[i] : times;
         for (int64_t t = shape.offsets[i]; t < shape.offsets[i + 1]; ++t) {
-            node[t * Y + labels[t]] += each;
-            if (t > shape.offsets[i]) pair[(shape.pair_kind[t] * Y + labels[t - 1]) * Y + labels[t]] += each;
+            parts.node[t * Y + labels[t]] += each;
+            if (t == shape.offsets[i]) continue;
+            const int64_t kind = shape.pair_kind[t];
+            if (kind >= 0) parts.pair[(kind * Y + labels[t - 1]) * Y + labels[t]] += each;
+            const int64_t single = shape.find(shape.row_of(t), pair_of(labels[t - 1], labels[t]));
+            if (single >= 0) parts.single[single] += each;
         }
     }
 }
 
 // Viterbi. Instead of storing back-pointers, the way back looks for the predecessor again: Y a token.
-inline bool chain_argmax(const ChainShape& shape, const double* node, const double* pair, double* best,
-                         int32_t* labels, int threads) {
+inline bool chain_argmax(const ChainShape& shape, const PartScores& scores, double* best, int32_t* labels, int threads) {
     const int64_t Y = shape.n_labels;
-    const PairTable table = PairTable::lift<Max>(shape, pair, false);
+    const PairTable table = PairTable::lift<Max>(shape, scores, false, threads);
     const int64_t S = table.stride;
     std::vector<Lattice> lattices(std::max(threads, 1));
     std::atomic<bool> feasible{true};
     const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 64);
     parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int worker) {
         Lattice& lattice = lattices[worker];
+        std::vector<double> into(Y);
         for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
             const int64_t at = shape.offsets[i];
             lattice.start(shape.offsets[i + 1] - at, table);
             if (lattice.length == 0) { best[i] = 0; continue; }
-            forward<Max>(node + at * Y, shape.pair_kind + at, table, lattice);
+            forward<Max>(scores.node + at * Y, at, table, lattice);
             best[i] = lattice.log_z;
             if (!(best[i] > minus_infinity)) { feasible = false; continue; }
             const double* alpha = lattice.alpha + (lattice.length - 1) * S;
@@ -51,10 +61,10 @@ inline bool chain_argmax(const ChainShape& shape, const double* node, const doub
             labels[at + lattice.length - 1] = y;
             for (int64_t t = lattice.length - 1; t > 0; --t) {
                 alpha -= S;
-                const double* into = table.into(shape.pair_kind[at + t]) + y;
+                table.column_of<Max>(shape.row_of(at + t), shape.pair_kind[at + t], y, false, into.data());
                 int32_t from = 0;
                 for (int32_t x = 1; x < Y; ++x)
-                    if (alpha[x] + into[x * S] > alpha[from] + into[from * S]) from = x;
+                    if (alpha[x] + into[x] > alpha[from] + into[from]) from = x;
                 labels[at + t - 1] = y = from;
             }
         }
@@ -63,8 +73,7 @@ inline bool chain_argmax(const ChainShape& shape, const double* node, const doub
 }
 
 // The k best outputs (list Viterbi): every label keeps its k best ways of getting there.
-inline void chain_kbest(const ChainShape& shape, const double* node, const double* pair, int32_t k, double* scores,
-                        int32_t* labels, int threads) {
+inline void chain_kbest(const ChainShape& shape, const PartScores& parts, int32_t k, double* scores, int32_t* labels, int threads) {
     const int64_t Y = shape.n_labels, n_tokens = shape.offsets[shape.n_sequences];
     struct Way {
         double score;
@@ -84,21 +93,22 @@ inline void chain_kbest(const ChainShape& shape, const double* node, const doubl
                 continue;
             }
             ways.assign(length * Y * k, Way{minus_infinity, 0, 0});  // [T][Y][k]
-            for (int64_t y = 0; y < Y; ++y) ways[y * k].score = node[at * Y + y];
+            for (int64_t y = 0; y < Y; ++y) ways[y * k].score = parts.node[at * Y + y];
             for (int64_t t = 1; t < length; ++t) {
-                const double* into = pair + shape.pair_kind[at + t] * Y * Y;
                 for (int64_t y = 0; y < Y; ++y) {
                     candidates.clear();
-                    for (int32_t x = 0; x < Y; ++x)
+                    for (int32_t x = 0; x < Y; ++x) {
+                        const double into = pair_score(shape, parts, at + t, x, y);
                         for (int32_t r = 0; r < k; ++r) {
-                            const double s = ways[((t - 1) * Y + x) * k + r].score + into[x * Y + y];
+                            const double s = ways[((t - 1) * Y + x) * k + r].score + into;
                             if (s > minus_infinity) candidates.push_back({s, x, r});
                         }
+                    }
                     const size_t kept = std::min<size_t>(k, candidates.size());
                     std::partial_sort(candidates.begin(), candidates.begin() + kept, candidates.end(), better);
                     for (size_t r = 0; r < kept; ++r) {
                         ways[(t * Y + y) * k + r] = candidates[r];
-                        ways[(t * Y + y) * k + r].score += node[(at + t) * Y + y];
+                        ways[(t * Y + y) * k + r].score += parts.node[(at + t) * Y + y];
                     }
                 }
             }
@@ -141,10 +151,10 @@ struct SplitMix {
 };
 
 // Forward filtering, backward sampling: y_T ~ α_T, then y_{t−1} ~ α_{t−1}(·) pair_t(·, y_t).
-inline bool chain_sample(const ChainShape& shape, const double* node, const double* pair, uint64_t seed,
-                         int32_t n_draws, int32_t* labels, int threads) {
+inline bool chain_sample(const ChainShape& shape, const PartScores& scores, uint64_t seed, int32_t n_draws, int32_t* labels,
+                         int threads) {
     const int64_t Y = shape.n_labels, n_tokens = shape.offsets[shape.n_sequences];
-    const PairTable table = PairTable::lift<Log>(shape, pair, false);
+    const PairTable table = PairTable::lift<Log>(shape, scores, false, threads);
     const int64_t S = table.stride;
     std::vector<Lattice> lattices(std::max(threads, 1));
     std::atomic<bool> feasible{true};
@@ -153,10 +163,10 @@ inline bool chain_sample(const ChainShape& shape, const double* node, const doub
         const int64_t at = shape.offsets[i];
         lattice.start(shape.offsets[i + 1] - at, table);
         if (lattice.length == 0) return;
-        forward<Log>(node + at * Y, shape.pair_kind + at, table, lattice);
+        forward<Log>(scores.node + at * Y, at, table, lattice);
         if (!(lattice.log_z > minus_infinity)) { feasible = false; return; }
         SplitMix random{seed ^ (static_cast<uint64_t>(i) * 0xD1342543DE82EF95ull)};
-        std::vector<double> weight(Y);
+        std::vector<double> weight(Y), into(Y);
         auto draw = [&](auto&& log_weight) {
             double high = minus_infinity, total = 0;
             for (int64_t y = 0; y < Y; ++y) high = std::max(high, log_weight(y));
@@ -176,8 +186,8 @@ inline bool chain_sample(const ChainShape& shape, const double* node, const doub
             int32_t y = out[lattice.length - 1] = draw([&](int64_t x) { return alpha[x]; });
             for (int64_t t = lattice.length - 1; t > 0; --t) {
                 alpha -= S;
-                const double* into = table.into(shape.pair_kind[at + t]);
-                y = out[t - 1] = draw([&](int64_t x) { return alpha[x] + into[x * S + y]; });
+                table.column_of<Log>(shape.row_of(at + t), shape.pair_kind[at + t], y, false, into.data());
+                y = out[t - 1] = draw([&](int64_t x) { return alpha[x] + into[x]; });
             }
         }
     });

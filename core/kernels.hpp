@@ -2,26 +2,97 @@
 // chosen when the library is loaded. Bodies are in the files *_body.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "linear_map.hpp"
 
 namespace parsimon {
 
+// Two labels in one number.
+constexpr int64_t most_labels = 1 << 16;
+inline uint32_t pair_of(uint32_t x, uint32_t y) { return x << 16 | y; }
+inline int32_t first_of(uint32_t pair) { return static_cast<int32_t>(pair >> 16); }
+inline int32_t second_of(uint32_t pair) { return static_cast<int32_t>(pair & 0xFFFF); }
+
 // Sequences laid end to end, Y labels. Label pairs are scored by a table of Y × Y matrices; the step into
 // token t (from t − 1) uses matrix pair_kind[t]. The first token of a sequence has no step into it.
+//
+// With hundreds of labels and few weights that are not zero, whole matrices would be a waste. So a step may also have
+// single pairs, whose scores are added to those of its matrix: the scores of steps with the same `row` are the same.
 struct ChainShape {
     int64_t n_sequences;
     const int64_t* offsets;      // [n_sequences + 1]
     int32_t n_labels;            // Y
     int64_t n_kinds;             // K
-    const int32_t* pair_kind;    // [T]
+    const int32_t* pair_kind;    // [T]; −1 for no matrix: all its scores are zero
     const double* weight;        // [n_sequences]: what each sequence's marginals count for; null for ones
     // Steps grouped by kind, in pieces of bounded length, for summing pair marginals in a fixed order.
     int64_t n_pieces;
     const int64_t* piece_start;  // [n_pieces + 1] into steps
     const int32_t* piece_kind;   // [n_pieces]
     const int32_t* steps;        // token t of each step, grouped
+    // Single pairs.
+    int64_t n_rows = 0;                     // R
+    const int32_t* row = nullptr;           // [T]; −1 for none; null if there are none at all
+    const int32_t* row_kind = nullptr;      // [R]: all steps of a row have this matrix
+    const int64_t* single_start = nullptr;  // [R + 1] into single
+    const uint32_t* single = nullptr;       // [E]: pair_of(x, y), ascending within a row
+    const int64_t* row_start = nullptr;     // [R + 1] into row_steps
+    const int32_t* row_steps = nullptr;     // token t of each step, grouped by row
+
+    int64_t n_singles() const { return n_rows ? single_start[n_rows] : 0; }
+    int32_t row_of(int64_t t) const { return row ? row[t] : -1; }
+    // Where a pair of labels is among a row's singles; −1 if it is not.
+    int64_t find(int32_t r, uint32_t pair) const {
+        if (r < 0) return -1;
+        const uint32_t *first = single + single_start[r], *last = single + single_start[r + 1];
+        const uint32_t* at = std::lower_bound(first, last, pair);
+        return at != last && *at == pair ? at - single : -1;
+    }
+};
+
+// A number for every part: nodes [T][Y], matrices of pairs [K][Y][Y], single pairs [E].
+struct PartScores {
+    const double *node, *pair, *single = nullptr;
+};
+struct PartSums {
+    double *node, *pair, *single = nullptr;
+};
+
+// Where log Z and marginals come from, kept for looking at any pair of labels later:
+//
+//     P(y_{t−1} = x, y_t = y) = left[t − 1][x] · pair[t](x, y) · right[t][y]
+//
+// with pair scores lifted (see chain_body.hpp). Sequences done in logs have logarithms of all three.
+struct ChainPosterior {
+    int64_t n_labels = 0, stride = 0;
+    std::vector<double> left, right;     // [T][stride]
+    std::vector<double> matrices;        // [K][Y][stride]
+    std::vector<double> singles;         // [E]: with their matrix's share in it
+    std::vector<char> in_logs;           // [T]; empty if no sequence is
+    std::vector<double> log_matrices, log_singles;
+};
+
+// What the gradient of label pairs is made of, for one batch: Σ over terms of sign · P(x, y) + Σ over outputs of
+// times · [output is x, y], at the steps of distinct rows of attributes.
+struct ScreenTerm {
+    double sign;
+    const ChainPosterior* posterior;
+    const double* node;  // [T][Y]: marginals of nodes
+};
+struct ScreenOutput {
+    const double* times;    // [T]
+    const int32_t* labels;  // [T]
+};
+struct ScreenBatch {
+    const LinearMap* steps;     // distinct rows × attributes, all features
+    const int64_t* row_start;   // the steps of each of these rows
+    const int32_t* row_steps;
+    ChainShape shape;           // what the posteriors were computed with
+    std::vector<ScreenTerm> terms;
+    std::vector<ScreenOutput> outputs;
 };
 
 // q(d) = g·d + ½ dᵀ (diag D − W M⁻¹ Wᵀ) d. `projected` is W M⁻¹, `curvature` the diagonal of the whole matrix.
@@ -42,28 +113,30 @@ struct Kernels {
     // out[feature] += Σ value · mu[row][c], or value² where `squared`.
     void (*pullback)(const LinearMap&, const double* mu, double* out, bool squared, int threads);
 
-    // log Z per sequence; node marginals [T][Y] and pair marginals summed by kind [K][Y][Y].
-    // node_out may be the same array as node. Scratch: [T][padded Y], twice.
-    // False: some sequence has no output with a finite score.
-    bool (*chain_marginals)(const ChainShape&, const double* node, const double* pair, double* log_z,
-                            double* node_out, double* pair_out, double* left, double* right, int threads);
-    // From (weighted) node marginals, the variances of parts: p(1 − p) of every node, and of every pair, summed by kind,
-    // with p(x, y) taken as p(x) p(y).
-    void (*chain_variances)(const ChainShape&, const double* marginals, double* node_out, double* pair_out, int threads);
+    // log Z per sequence; node marginals [T][Y], pair marginals summed by kind [K][Y][Y] and those of single pairs
+    // summed by row [E]. node_out may be the same array as node. Scratch: [T][padded Y], twice, unless there is a
+    // posterior to be kept, which brings its own. False: some sequence has no output with a finite score.
+    bool (*chain_marginals)(const ChainShape&, const PartScores&, double* log_z, const PartSums& out, double* left,
+                            double* right, ChainPosterior* kept, int threads);
+    // From (weighted) node marginals, the variances of parts: p(1 − p) of every node, and of every pair, summed by kind
+    // (or by row), with p(x, y) taken as p(x) p(y).
+    void (*chain_variances)(const ChainShape&, const double* marginals, const PartSums& out, int threads);
     // The score of given labels [T], per sequence.
-    void (*chain_score)(const ChainShape&, const double* node, const double* pair, const int32_t* labels, double* out,
-                        int threads);
-    // node += times · weight and pair += times · weight at the parts of given labels [T].
-    void (*chain_add)(const ChainShape&, const int32_t* labels, double times, double* node, double* pair);
+    void (*chain_score)(const ChainShape&, const PartScores&, const int32_t* labels, double* out, int threads);
+    // parts += times · weight at the parts of given labels [T].
+    void (*chain_add)(const ChainShape&, const int32_t* labels, double times, const PartSums& parts);
     // The best labels [T] and their score per sequence.
-    bool (*chain_argmax)(const ChainShape&, const double* node, const double* pair, double* best,
-                         int32_t* labels, int threads);
+    bool (*chain_argmax)(const ChainShape&, const PartScores&, double* best, int32_t* labels, int threads);
     // The k best outputs: labels [k][T] and scores [k][n_sequences] (−∞ where there are fewer than k).
-    void (*chain_kbest)(const ChainShape&, const double* node, const double* pair, int32_t k, double* scores,
-                        int32_t* labels, int threads);
+    void (*chain_kbest)(const ChainShape&, const PartScores&, int32_t k, double* scores, int32_t* labels, int threads);
     // Draws from p(y) ∝ exp(score): labels [n_draws][T].
-    bool (*chain_sample)(const ChainShape&, const double* node, const double* pair, uint64_t seed, int32_t n_draws,
-                         int32_t* labels, int threads);
+    bool (*chain_sample)(const ChainShape&, const PartScores&, uint64_t seed, int32_t n_draws, int32_t* labels, int threads);
+
+    // All features of label pairs, or of labels, whose gradient is above a threshold: ascending, with their gradients.
+    void (*screen_pairs)(const std::vector<ScreenBatch>&, double threshold, std::vector<int64_t>& features,
+                         std::vector<double>& gradients, int threads);
+    void (*screen_nodes)(const std::vector<const LinearMap*>&, const std::vector<const double*>& parts, double threshold,
+                         std::vector<int64_t>& features, std::vector<double>& gradients, int threads);
 
     // Sweeps of coordinate descent on a quadratic with a diagonal plus low-rank matrix and an L1 norm; see
     // descent_body.hpp.

@@ -150,6 +150,7 @@ class LinearMap {
 
     const Csr& rows() const { return *rows_; }
     const FeatureRows& features() const { return *features_; }
+    const std::shared_ptr<const FeatureRows>& shared_features() const { return features_; }
 
     // Within row r, attributes handled as whole rows come first and end here.
     int64_t whole_end(int64_t r) const { return features_->all ? rows_->start[r + 1] : whole_end_[r]; }

@@ -163,8 +163,8 @@ class OnlineChain {
         pair_out_.resize(pair_.size());
         scratch_.resize(2 * T * S);
         double log_z;
-        if (!kernels().chain_marginals(chain, node_.data(), pair_.data(), &log_z, node_.data(), pair_out_.data(), scratch_.data(),
-                                       scratch_.data() + T * S, 1))
+        if (!kernels().chain_marginals(chain, {node_.data(), pair_.data()}, &log_z, {node_.data(), pair_out_.data()}, scratch_.data(),
+                                       scratch_.data() + T * S, nullptr, 1))
             throw std::runtime_error("the weights have grown beyond what can be added up; use a smaller step");
         for (int64_t t = 0; t < T; ++t) {
             node_[t * Y + gold[t]] -= 1;
@@ -189,7 +189,7 @@ class OnlineChain {
         labels_.resize(T);
         double value;
         const ChainShape chain = shape(T, offsets);
-        if (!kernels().chain_argmax(chain, node_.data(), pair_.data(), &value, labels_.data(), 1))
+        if (!kernels().chain_argmax(chain, {node_.data(), pair_.data()}, &value, labels_.data(), 1))
             throw std::runtime_error("the weights have grown beyond what can be added up; use a smaller step");
         for (int64_t t = 0; t < T; ++t) {
             const bool here = labels_[t] != gold[t], before = t && labels_[t - 1] != gold[t - 1];

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -100,11 +100,25 @@ def enumerate_chain(node: Array, steps: Array) -> Enumeration:
     return Enumeration(labellings, scores, n_labels)
 
 
+def pairs_by_token(chain: Chain, scores: ChainParts) -> Array:
+    """The scores of all label pairs at the step into each token, tokens × labels × labels: matrix and single pairs."""
+    layout = chain.layout
+    none = np.zeros((1, chain.n_labels, chain.n_labels))
+    out: Array = np.concatenate([scores.pair, none])[layout.kind]  # −1 is the last one
+    if layout.n_singles:
+        assert layout.row is not None and layout.single_start is not None and layout.single is not None
+        for t in np.flatnonzero(layout.row >= 0).tolist():
+            row = slice(*layout.single_start[layout.row[t] : layout.row[t] + 2].tolist())
+            pair = layout.single[row].astype(np.int64)
+            out[t, pair >> 16, pair & 0xFFFF] += scores.single[row]
+    return out
+
+
 def enumerate_batch(chain: Chain, scores: ChainParts) -> Iterator[tuple[slice, Enumeration]]:
     """The tokens and the enumeration of every sequence of a batch."""
+    # The kind of a first token is not looked at, so it may be anything.
+    kinds = np.where(chain.pair_kind < chain.n_kinds, chain.pair_kind, -1)
+    pairs = pairs_by_token(chain.with_layout(replace(chain.layout, kind=kinds)), scores)
     for first, last in itertools.pairwise(chain.offsets.tolist()):
         tokens = slice(first, last)
-        # The kind of a first token is not looked at, so it may be anything.
-        kinds = chain.pair_kind[tokens].copy()
-        kinds[:1] = 0
-        yield tokens, enumerate_chain(scores.node[tokens], scores.pair[kinds])
+        yield tokens, enumerate_chain(scores.node[tokens], pairs[tokens])

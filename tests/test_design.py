@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from brute_force import pairs_by_token
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,7 +32,7 @@ def built(toy: Toy, threads: int = 1) -> tuple[ChainDesign, Chain]:
 
 
 def by_token(parts: ChainParts, chain: Chain) -> tuple[Any, Any]:
-    return parts.node, parts.pair[chain.pair_kind]
+    return parts.node, pairs_by_token(chain, parts)
 
 
 @given(toys, st.integers(0, 100))
@@ -51,30 +52,59 @@ def test_pullback_is_the_adjoint(toy: Toy, seed: int) -> None:
     rng = np.random.default_rng(seed)
     w, before = rng.normal(size=(2, design.n_features))
     scores = design.scores(w)
-    mu = ChainParts(rng.normal(size=scores.node.shape), rng.normal(size=scores.pair.shape))
+    mu = ChainParts(*(rng.normal(size=each.shape) for each in (scores.node, scores.pair, scores.single)))
     out = before.copy()
     design.pullback(mu, out)
-    left = np.sum(scores.node * mu.node) + np.sum(scores.pair * mu.pair)
+    left = np.sum(scores.node * mu.node) + np.sum(scores.pair * mu.pair) + np.sum(scores.single * mu.single)
     assert left == pytest.approx(w @ (out - before), rel=1e-10, abs=1e-10)
 
 
 @given(toys, st.integers(0, 100), st.sampled_from([0.0, 0.2, 0.7, 1.0]))
 def test_restriction_is_the_map_with_the_other_weights_zero(toy: Toy, seed: int, share: float) -> None:
-    design, _ = built(toy)
+    design, chain = built(toy)
     rng = np.random.default_rng(seed)
     features = np.flatnonzero(rng.random(design.n_features) < share)
     small = design.restrict(features)
+    narrow = small.adapt(chain)
     assert small.n_features == len(features)
     w = np.zeros(design.n_features)
     w[features] = rng.normal(size=len(features))
     few, all_of_them = small.scores(w[features]), design.scores(w)
-    np.testing.assert_allclose(few.node, all_of_them.node, atol=1e-12)
-    np.testing.assert_allclose(few.pair, all_of_them.pair, atol=1e-12)
-    mu = ChainParts(rng.normal(size=few.node.shape), rng.normal(size=few.pair.shape))
+    for found, wanted in zip(by_token(few, narrow), by_token(all_of_them, chain), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+    for found, wanted in zip(by_token(design.scores_of(w[features], features), chain), by_token(all_of_them, chain), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+    # However pairs are laid out, the gradient is the same.
     few_out, out = np.zeros(len(features)), np.zeros(design.n_features)
-    small.pullback(mu, few_out)
-    design.pullback(mu, out)
-    np.testing.assert_allclose(few_out, out[features], atol=1e-12)
+    small.pullback(narrow.marginals(few)[1], few_out)
+    design.pullback(chain.marginals(all_of_them)[1], out)
+    np.testing.assert_allclose(few_out, out[features], atol=1e-11)
+
+
+@given(toys, st.integers(0, 100), st.sampled_from([0.0, 0.3, 1.0]), st.sampled_from([0.05, 0.4, 2.0]))
+def test_screening_finds_all_steep_features(toy: Toy, seed: int, share: float, threshold: float) -> None:
+    """Two batches, marginals minus an output: exactly the gradients above the threshold."""
+    design, chain = built(toy, threads=2)
+    rng = np.random.default_rng(seed)
+    features = np.flatnonzero(rng.random(design.n_features) < share)
+    values = rng.normal(size=len(features))
+    w = np.zeros(design.n_features)
+    w[features] = values
+    gold = rng.integers(toy.n_labels, size=chain.n_tokens)
+    small = design.restrict(features).keeping()
+    narrow = small.adapt(chain).keeping()
+    _, parts = narrow.marginals(small.scores(values))
+    narrow.add_output(parts, gold, -1.0)
+    _, wanted_parts = chain.marginals(design.scores(w))
+    chain.add_output(wanted_parts, gold, -1.0)
+    wanted = np.zeros(design.n_features)
+    design.pullback(wanted_parts, wanted)
+    found, gradient = design.screen([(design, narrow, parts), (design, narrow, parts)], 2 * threshold)
+    near = np.abs(np.abs(2 * wanted) - 2 * threshold) < 1e-9
+    np.testing.assert_array_equal(
+        found[~near[found]], np.flatnonzero((np.abs(2 * wanted) > 2 * threshold) & ~near)
+    )
+    np.testing.assert_allclose(gradient, 2 * wanted[found], atol=1e-11)
 
 
 @given(toys, st.integers(0, 100))
@@ -88,6 +118,7 @@ def test_restricting_twice(toy: Toy, seed: int) -> None:
     at_once = design.restrict(first[second]).scores(w)
     np.testing.assert_array_equal(step_by_step.node, at_once.node)
     np.testing.assert_array_equal(step_by_step.pair, at_once.pair)
+    np.testing.assert_array_equal(step_by_step.single, at_once.single)
 
 
 def test_features_must_ascend() -> None:

@@ -20,13 +20,18 @@ struct Chains {
     int64_t n_kinds;
     std::vector<int64_t> offsets{0}, piece_start;
     std::vector<int32_t> pair_kind, piece_kind, steps;
-    std::vector<double> weight, node, pair;
+    std::vector<double> weight, node, pair, single_score;
+    // Single pairs: rows of them, each with its matrix.
+    std::vector<int32_t> row, row_kind, row_steps;
+    std::vector<int64_t> single_start, row_start;
+    std::vector<uint32_t> single;
 
-    Chains(const std::vector<int64_t>& lengths, int32_t labels, int64_t kinds, double spread, uint32_t seed, bool weighted = false)
+    Chains(const std::vector<int64_t>& lengths, int32_t labels, int64_t kinds, double spread, uint32_t seed, bool weighted = false, int rows = 0)
         : n_labels(labels), n_kinds(kinds) {
         std::mt19937 random(seed);
         for (const int64_t n : lengths) offsets.push_back(offsets.back() + n);
-        for (int64_t t = 0; t < offsets.back(); ++t) pair_kind.push_back(static_cast<int32_t>(random() % kinds));
+        for (int64_t t = 0; t < offsets.back(); ++t) pair_kind.push_back(kinds ? static_cast<int32_t>(random() % kinds) : -1);
+        if (rows) add_singles(rows, spread, random);
         for (int64_t k = 0; k < kinds; ++k) {
             size_t in_piece = 3;
             for (size_t i = 0; i < lengths.size(); ++i)
@@ -49,11 +54,52 @@ struct Chains {
         for (int64_t i = 0; i < kinds * labels * labels; ++i) pair.push_back(score(random));
     }
 
+    // Every second token has a row of single pairs; some matrices are left to no step at all.
+    void add_singles(int rows, double spread, std::mt19937& random) {
+        std::uniform_real_distribution<double> score(-spread, spread);
+        single_start.push_back(0);
+        for (int r = 0; r < rows; ++r) {
+            row_kind.push_back(static_cast<int32_t>(random() % (n_kinds + 1)) - 1);
+            for (int32_t x = 0; x < n_labels; ++x)
+                for (int32_t y = 0; y < n_labels; ++y)
+                    if (random() % 3 == 0) {
+                        single.push_back(pair_of(x, y));
+                        single_score.push_back(score(random));
+                    }
+            single_start.push_back(static_cast<int64_t>(single.size()));
+        }
+        for (int64_t t = 0; t < n_tokens(); ++t) {
+            row.push_back(random() % 2 ? static_cast<int32_t>(random() % rows) : -1);
+            if (row.back() >= 0) pair_kind[t] = row_kind[row.back()];
+        }
+        for (int r = 0; r < rows; ++r) {
+            row_start.push_back(static_cast<int64_t>(row_steps.size()));
+            for (int64_t i = 0; i < n_sequences(); ++i)
+                for (int64_t t = offsets[i] + 1; t < offsets[i + 1]; ++t)
+                    if (row[t] == r) row_steps.push_back(static_cast<int32_t>(t));
+        }
+        row_start.push_back(static_cast<int64_t>(row_steps.size()));
+    }
+
+    double pair_score(int64_t t, int32_t x, int32_t y) const {
+        const int64_t kind = pair_kind[t], at = shape().find(shape().row_of(t), pair_of(x, y));
+        return (kind < 0 ? 0.0 : pair[(kind * n_labels + x) * n_labels + y]) + (at < 0 ? 0.0 : single_score[at]);
+    }
+    // Adds to the sums by kind and by row.
+    void add_pair(int64_t t, int32_t x, int32_t y, double value, std::vector<double>& pairs, std::vector<double>& singles) const {
+        const int64_t kind = pair_kind[t], at = shape().find(shape().row_of(t), pair_of(x, y));
+        if (kind >= 0) pairs[(kind * n_labels + x) * n_labels + y] += value;
+        if (at >= 0) singles[at] += value;
+    }
+    PartScores scores() const { return {node.data(), pair.data(), single_score.data()}; }
+
     int64_t n_sequences() const { return static_cast<int64_t>(offsets.size()) - 1; }
     int64_t n_tokens() const { return offsets.back(); }
     ChainShape shape() const {
         return {n_sequences(), offsets.data(), n_labels, n_kinds, pair_kind.data(), weight.empty() ? nullptr : weight.data(),
-                static_cast<int64_t>(piece_kind.size()), piece_start.data(), piece_kind.data(), steps.data()};
+                static_cast<int64_t>(piece_kind.size()), piece_start.data(), piece_kind.data(), steps.data(),
+                static_cast<int64_t>(row_kind.size()), row.empty() ? nullptr : row.data(), row_kind.data(), single_start.data(),
+                single.data(), row_start.data(), row_steps.data()};
     }
 
     double score(int64_t i, const std::vector<int32_t>& y) const {
@@ -61,7 +107,7 @@ struct Chains {
         for (size_t t = 0; t < y.size(); ++t) {
             const int64_t at = offsets[i] + static_cast<int64_t>(t);
             sum += node[at * n_labels + y[t]];
-            if (t) sum += pair[(pair_kind[at] * static_cast<int64_t>(n_labels) + y[t - 1]) * n_labels + y[t]];
+            if (t) sum += pair_score(at, y[t - 1], y[t]);
         }
         return sum;
     }
@@ -82,12 +128,13 @@ struct Chains {
 };
 
 struct Marginals {
-    std::vector<double> log_z, node, pair;
+    std::vector<double> log_z, node, pair, single;
     bool feasible = true;
 };
 
 Marginals enumerated(const Chains& c) {
-    Marginals m{std::vector<double>(c.n_sequences()), std::vector<double>(c.node.size()), std::vector<double>(c.pair.size())};
+    Marginals m{std::vector<double>(c.n_sequences()), std::vector<double>(c.node.size()), std::vector<double>(c.pair.size()),
+                std::vector<double>(c.single.size())};
     const int64_t Y = c.n_labels;
     for (int64_t i = 0; i < c.n_sequences(); ++i) {
         const auto outputs = c.outputs(i);
@@ -100,7 +147,7 @@ Marginals enumerated(const Chains& c) {
             for (size_t t = 0; t < y.size(); ++t) {
                 const int64_t at = c.offsets[i] + static_cast<int64_t>(t);
                 m.node[at * Y + y[t]] += p;
-                if (t) m.pair[(c.pair_kind[at] * Y + y[t - 1]) * Y + y[t]] += p;
+                if (t) c.add_pair(at, y[t - 1], y[t], p, m.pair, m.single);
             }
         }
     }
@@ -110,10 +157,12 @@ Marginals enumerated(const Chains& c) {
 Marginals computed(const Kernels& table, const Chains& c, int threads, bool in_place = false) {
     const auto scratch = c.n_tokens() * padded(c.n_labels);
     std::vector<double> left(scratch), right(scratch);
-    Marginals m{std::vector<double>(c.n_sequences()), c.node, std::vector<double>(c.pair.size(), 77.0)};
-    const double* node = in_place ? m.node.data() : c.node.data();
-    m.feasible = table.chain_marginals(c.shape(), node, c.pair.data(), m.log_z.data(), m.node.data(), m.pair.data(),
-                                       left.data(), right.data(), threads);
+    Marginals m{std::vector<double>(c.n_sequences()), c.node, std::vector<double>(c.pair.size(), 77.0),
+                std::vector<double>(c.single.size(), 77.0)};
+    PartScores scores = c.scores();
+    if (in_place) scores.node = m.node.data();
+    m.feasible = table.chain_marginals(c.shape(), scores, m.log_z.data(), {m.node.data(), m.pair.data(), m.single.data()},
+                                       left.data(), right.data(), nullptr, threads);
     return m;
 }
 
@@ -134,8 +183,10 @@ void check_marginals(const Chains& c, double tolerance = 1e-11) {
         check_equal(one.log_z, expected.log_z, tolerance);
         check_equal(one.node, expected.node, tolerance);
         check_equal(one.pair, expected.pair, tolerance);
+        check_equal(one.single, expected.single, tolerance);
         for (const Marginals* other : {&two, &in_place})
-            CHECK(same_bits(one.log_z, other->log_z) && same_bits(one.node, other->node) && same_bits(one.pair, other->pair));
+            CHECK(same_bits(one.log_z, other->log_z) && same_bits(one.node, other->node) && same_bits(one.pair, other->pair)
+                  && same_bits(one.single, other->single));
     }
 }
 
@@ -145,9 +196,9 @@ void check_best(const Chains& c, int32_t k) {
         for (const int threads : {1, 2}) {
             std::vector<double> best(N), scores(k * N), attained(N);
             std::vector<int32_t> labels(T), lists(k * T);
-            CHECK(table->chain_argmax(c.shape(), c.node.data(), c.pair.data(), best.data(), labels.data(), threads));
-            table->chain_kbest(c.shape(), c.node.data(), c.pair.data(), k, scores.data(), lists.data(), threads);
-            table->chain_score(c.shape(), c.node.data(), c.pair.data(), labels.data(), attained.data(), threads);
+            CHECK(table->chain_argmax(c.shape(), c.scores(), best.data(), labels.data(), threads));
+            table->chain_kbest(c.shape(), c.scores(), k, scores.data(), lists.data(), threads);
+            table->chain_score(c.shape(), c.scores(), labels.data(), attained.data(), threads);
             for (int64_t i = 0; i < N; ++i) {
                 const auto outputs = c.outputs(i);
                 const std::vector<int32_t> found(labels.begin() + c.offsets[i], labels.begin() + c.offsets[i + 1]);
@@ -194,6 +245,30 @@ TEST("the best and the k best outputs, with fewer than k where there are fewer")
     }
 }
 
+TEST("single pairs, with a matrix and without") {
+    for (const bool weighted : {false, true})
+        for (const int64_t kinds : {0, 1, 3})
+            for (const int32_t labels : {1, 2, 3, 5}) {
+                const Chains c({4, 3, 0, 1, 2, 0, 4, 1}, labels, kinds, 3.0, 100 + labels, weighted, 3);
+                check_marginals(c);
+                check_best(c, 3);
+            }
+    for (const int32_t labels : {9, 17, 33, 39}) {
+        const Chains c({2, 1, 2, 2}, labels, 2, 2.0, labels, false, 2);
+        check_marginals(c);
+        check_best(c, 3);
+    }
+}
+
+TEST("single pairs that take away all that their matrix has, and ones too far apart for scaled sums") {
+    for (const double times : {12.0, 60.0, 400.0}) {
+        Chains c(ragged, 3, 1, 2.0, 61, true, 3);
+        for (double& x : c.single_score) x *= times;
+        check_marginals(c, 1e-9);
+        check_best(c, 2);
+    }
+}
+
 TEST("scores too far apart for scaled sums are summed in logs, next to sequences that are not") {
     for (const bool weighted : {false, true}) {
         Chains c(ragged, 3, 2, 2.0, 41, weighted);
@@ -232,9 +307,9 @@ TEST("a sequence without any possible output is told, not computed") {
     for (const Kernels* table : {&baseline_kernels(), &kernels()})
         for (const int threads : {1, 2}) {
             CHECK(!computed(*table, c, threads).feasible);
-            CHECK(!table->chain_argmax(c.shape(), c.node.data(), c.pair.data(), best.data(), labels.data(), threads));
+            CHECK(!table->chain_argmax(c.shape(), c.scores(), best.data(), labels.data(), threads));
             CHECK(best[0] > -infinity && best[1] == -infinity);
-            CHECK(!table->chain_sample(c.shape(), c.node.data(), c.pair.data(), 1, 2, draws.data(), threads));
+            CHECK(!table->chain_sample(c.shape(), c.scores(), 1, 2, draws.data(), threads));
         }
     std::fill(c.pair.begin(), c.pair.end(), -infinity);  // no pair at all
     CHECK(!computed(kernels(), c, 1).feasible);
@@ -274,17 +349,19 @@ TEST("large scores and long sequences stay exact") {
 
 TEST("adding an output's parts, and the score they make") {
     for (const bool weighted : {false, true}) {
-        const Chains c(ragged, 3, 2, 1.0, 48, weighted);
+        const Chains c(ragged, 3, 2, 1.0, 48, weighted, 3);
         std::vector<int32_t> labels;
         std::mt19937 random(48);
         for (int64_t t = 0; t < c.n_tokens(); ++t) labels.push_back(static_cast<int32_t>(random() % 3));
         for (const Kernels* table : {&baseline_kernels(), &kernels()}) {
-            std::vector<double> node(c.node.size(), 0.5), pair(c.pair.size(), 0.25), attained(c.n_sequences());
-            table->chain_add(c.shape(), labels.data(), -2.0, node.data(), pair.data());
-            table->chain_score(c.shape(), c.node.data(), c.pair.data(), labels.data(), attained.data(), 2);
+            std::vector<double> node(c.node.size(), 0.5), pair(c.pair.size(), 0.25), single(c.single.size(), 0.75),
+                attained(c.n_sequences());
+            table->chain_add(c.shape(), labels.data(), -2.0, {node.data(), pair.data(), single.data()});
+            table->chain_score(c.shape(), c.scores(), labels.data(), attained.data(), 2);
             double by_parts = 0, by_score = 0;
             for (size_t i = 0; i < node.size(); ++i) by_parts += (node[i] - 0.5) * c.node[i];
             for (size_t i = 0; i < pair.size(); ++i) by_parts += (pair[i] - 0.25) * c.pair[i];
+            for (size_t i = 0; i < single.size(); ++i) by_parts += (single[i] - 0.75) * c.single_score[i];
             for (int64_t i = 0; i < c.n_sequences(); ++i) {
                 const std::vector<int32_t> y(labels.begin() + c.offsets[i], labels.begin() + c.offsets[i + 1]);
                 CHECK_NEAR(attained[i], c.score(i, y), 1e-12);
@@ -297,9 +374,9 @@ TEST("adding an output's parts, and the score they make") {
 
 TEST("variances of parts: those of one label, and of a pair as if its labels were independent") {
     for (const bool weighted : {false, true}) {
-        const Chains c(ragged, 3, 2, 1.0, 52, weighted);
+        const Chains c(ragged, 3, 2, 1.0, 52, weighted, 3);
         const Marginals m = enumerated(c);
-        std::vector<double> node(c.node.size()), pair(c.pair.size());
+        std::vector<double> node(c.node.size()), pair(c.pair.size()), single(c.single.size());
         for (int64_t i = 0; i < c.n_sequences(); ++i)
             for (int64_t t = c.offsets[i]; t < c.offsets[i + 1]; ++t)
                 for (int64_t y = 0; y < 3; ++y) {
@@ -309,15 +386,16 @@ TEST("variances of parts: those of one label, and of a pair as if its labels wer
                     node[t * 3 + y] = weight * p * (1 - p);
                     for (int64_t x = 0; x < 3 && t > c.offsets[i]; ++x) {
                         const double both = p * m.node[(t - 1) * 3 + x] / weight;
-                        pair[(c.pair_kind[t] * 3 + x) * 3 + y] += weight * both * (1 - both);
+                        c.add_pair(t, static_cast<int32_t>(x), static_cast<int32_t>(y), weight * both * (1 - both), pair, single);
                     }
                 }
         for (const Kernels* table : {&baseline_kernels(), &kernels()})
             for (const int threads : {1, 2}) {
-                std::vector<double> node_out(node.size(), 7.0), pair_out(pair.size(), 7.0);
-                table->chain_variances(c.shape(), m.node.data(), node_out.data(), pair_out.data(), threads);
+                std::vector<double> node_out(node.size(), 7.0), pair_out(pair.size(), 7.0), single_out(single.size(), 7.0);
+                table->chain_variances(c.shape(), m.node.data(), {node_out.data(), pair_out.data(), single_out.data()}, threads);
                 check_equal(node_out, node, 1e-12);
                 check_equal(pair_out, pair, 1e-12);
+                check_equal(single_out, single, 1e-12);
             }
     }
 }
@@ -329,9 +407,9 @@ TEST("samples have the marginals' frequencies, and do not depend on threads") {
     const Marginals expected = enumerated(c);
     for (const Kernels* table : {&baseline_kernels(), &kernels()}) {
         std::vector<int32_t> labels(draws * 5), two(draws * 5), other(draws * 5);
-        CHECK(table->chain_sample(c.shape(), c.node.data(), c.pair.data(), 7, draws, labels.data(), 1));
-        CHECK(table->chain_sample(c.shape(), c.node.data(), c.pair.data(), 7, draws, two.data(), 2));
-        CHECK(table->chain_sample(c.shape(), c.node.data(), c.pair.data(), 8, draws, other.data(), 2));
+        CHECK(table->chain_sample(c.shape(), c.scores(), 7, draws, labels.data(), 1));
+        CHECK(table->chain_sample(c.shape(), c.scores(), 7, draws, two.data(), 2));
+        CHECK(table->chain_sample(c.shape(), c.scores(), 8, draws, other.data(), 2));
         CHECK(labels == two && labels != other);
         std::vector<double> share(15, 0.0);
         for (int32_t d = 0; d < draws; ++d)
@@ -345,9 +423,9 @@ TEST("no sequences at all") {
     const Chains c({}, 3, 1, 1.0, 50);
     for (const Kernels* table : {&baseline_kernels(), &kernels()}) {
         CHECK(computed(*table, c, 2).feasible);
-        CHECK(table->chain_argmax(c.shape(), c.node.data(), c.pair.data(), nullptr, nullptr, 2));
-        table->chain_kbest(c.shape(), c.node.data(), c.pair.data(), 2, nullptr, nullptr, 2);
-        CHECK(table->chain_sample(c.shape(), c.node.data(), c.pair.data(), 1, 1, nullptr, 2));
+        CHECK(table->chain_argmax(c.shape(), c.scores(), nullptr, nullptr, 2));
+        table->chain_kbest(c.shape(), c.scores(), 2, nullptr, nullptr, 2);
+        CHECK(table->chain_sample(c.shape(), c.scores(), 1, 1, nullptr, 2));
     }
 }
 

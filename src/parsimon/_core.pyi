@@ -14,6 +14,7 @@ _Integers: TypeAlias = NDArray[np.integer[Any]]
 _Int32: TypeAlias = NDArray[np.int32]
 _Int64: TypeAlias = NDArray[np.int64]
 _Bytes: TypeAlias = NDArray[np.uint8]
+_UInt32: TypeAlias = NDArray[np.uint32]
 _Float64: TypeAlias = NDArray[np.float64]
 _Bool: TypeAlias = NDArray[np.bool_]
 
@@ -163,38 +164,106 @@ def distinct_rows(
 ) -> tuple[_Int64, _Int32, _Float64 | None, _Int32]:
     """The distinct rows (start, index, value), and which one each row is."""
 
+def lay_out(
+    steps: LinearMap, row: _Integers, n_labels: int, whole: bool, threads: int
+) -> tuple[_Int32, LinearMap, _Int32, _Int32, _Int64, _UInt32, LinearMap]:
+    """Matrix of each step, the map of matrices, row of single pairs of each step, matrix of each row, single pairs, and
+    the map of their scores."""
+
+def screen_nodes(
+    batches: Sequence[tuple[LinearMap, _Float64]], threshold: float, threads: int
+) -> tuple[_Int64, _Float64]:
+    """Features of labels with a gradient above a threshold, ascending."""
+
+def screen_pairs(
+    batches: Sequence[
+        tuple[
+            LinearMap,
+            _Integers,
+            Chain,
+            Sequence[tuple[float, ChainPosterior, _Float64]],
+            Sequence[tuple[_Float64, _Integers]],
+        ]
+    ],
+    threshold: float,
+    threads: int,
+) -> tuple[_Int64, _Float64]:
+    """Features of label pairs with a gradient above a threshold, ascending."""
+
+class ChainPosterior:
+    """What forward and backward found."""
+
 class Chain:
     """The dynamic programs of a batch of label sequences."""
 
     def __init__(
-        self, offsets: _Integers, pair_kind: _Integers, weights: _Float64 | None, n_labels: int, n_kinds: int
+        self,
+        offsets: _Integers,
+        pair_kind: _Integers,
+        weights: _Float64 | None,
+        n_labels: int,
+        n_kinds: int,
+        row: _Integers | None = None,
+        row_kind: _Integers | None = None,
+        single_start: _Integers | None = None,
+        single: _Integers | None = None,
     ) -> None: ...
     def marginals(
         self,
         node: _Float64,
         pair: _Float64,
+        single: _Float64,
         log_z: _Float64,
         node_out: _Float64,
         pair_out: _Float64,
+        single_out: _Float64,
         scratch: _Float64,
+        kept: ChainPosterior | None,
         threads: int,
     ) -> bool:
         """False when some sequence has no possible labelling; likewise below."""
 
     def variances(
-        self, marginals: _Float64, node_out: _Float64, pair_out: _Float64, threads: int
+        self,
+        marginals: _Float64,
+        node_out: _Float64,
+        pair_out: _Float64,
+        single_out: _Float64,
+        threads: int,
     ) -> None: ...
     def score(
-        self, node: _Float64, pair: _Float64, labels: _Integers, out: _Float64, threads: int
+        self,
+        node: _Float64,
+        pair: _Float64,
+        single: _Float64,
+        labels: _Integers,
+        out: _Float64,
+        threads: int,
     ) -> None: ...
-    def add(self, labels: _Integers, times: float, node: _Float64, pair: _Float64) -> None: ...
+    def add(
+        self, labels: _Integers, times: float, node: _Float64, pair: _Float64, single: _Float64
+    ) -> None: ...
     def argmax(
-        self, node: _Float64, pair: _Float64, best: _Float64, labels: _Int32, threads: int
+        self,
+        node: _Float64,
+        pair: _Float64,
+        single: _Float64,
+        best: _Float64,
+        labels: _Int32,
+        threads: int,
     ) -> bool: ...
     def kbest(
-        self, node: _Float64, pair: _Float64, scores: _Float64, labels: _Int32, threads: int
+        self,
+        node: _Float64,
+        pair: _Float64,
+        single: _Float64,
+        scores: _Float64,
+        labels: _Int32,
+        threads: int,
     ) -> None: ...
-    def sample(self, node: _Float64, pair: _Float64, seed: int, labels: _Int32, threads: int) -> bool: ...
+    def sample(
+        self, node: _Float64, pair: _Float64, single: _Float64, seed: int, labels: _Int32, threads: int
+    ) -> bool: ...
 
 class OnlineChain:
     """Rounds of online learning on chains, with weights that exist only once touched."""
@@ -208,7 +277,9 @@ class OnlineChain:
         pair_block: _Integers,
         n_blocks: int,
     ) -> None: ...
-    def add(self, node: LinearMap, pair: LinearMap, chain: Chain, gold: _Integers) -> None:
+    def add(
+        self, node: LinearMap, pair: LinearMap, row: _Integers, chain: Chain, gold: _Integers
+    ) -> None:
         """Sequences to learn from."""
 
     @property

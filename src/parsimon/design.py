@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from parsimon._core import FeatureRows, LinearMap, OnlineChain, distinct_rows, seen_features
+from parsimon._core import (
+    FeatureRows,
+    LinearMap,
+    OnlineChain,
+    distinct_rows,
+    lay_out,
+    screen_nodes,
+    screen_pairs,
+    seen_features,
+)
 from parsimon.arrays import Array, IntArray
 from parsimon.features.observations import Observations
-from parsimon.structures.chain import Chain, ChainParts
+from parsimon.structures.chain import Chain, ChainParts, PairLayout
 from parsimon.workspace import Workspace
 
 
@@ -26,6 +36,10 @@ class Design(Protocol):
         """Φ w, as parts."""
         ...
 
+    def scores_of(self, values: Array, features: IntArray) -> Any:
+        """Φ w where only the given features (ascending) are not zero."""
+        ...
+
     def pullback(self, parts: Any, out: Array) -> None:
         """out += Φᵀ parts."""
         ...
@@ -36,6 +50,10 @@ class Design(Protocol):
 
     def restrict(self, features: IntArray) -> Design:
         """The map of some features only (ascending numbers)."""
+        ...
+
+    def adapt(self, structure: Any) -> Any:
+        """The structure with parts as this design scores them: fewer features may need fewer parts."""
         ...
 
 
@@ -93,18 +111,41 @@ class FeatureIndex:
 
 @dataclass(frozen=True)
 class ChainDesign:
-    """Φ for chains: tokens are scored one by one, steps by their distinct kinds."""
+    """Φ for chains: tokens are scored one by one; steps by matrices that many of them share, and by single pairs."""
 
     n_labels: int
     node: LinearMap
-    pair: LinearMap
+    steps: LinearMap  # distinct rows of attributes of steps; what the two maps of pairs are made of
+    step_row: IntArray  # (n_tokens,): the distinct row of each step
+    pair: LinearMap  # matrices
+    single: LinearMap  # single pairs: one score each, of the weights that are added up there
+    layout: PairLayout
     threads: int = 1
     workspace: Workspace | None = None
+
+    @classmethod
+    def build(
+        cls,
+        n_labels: int,
+        node: LinearMap,
+        steps: LinearMap,
+        step_row: IntArray,
+        *,
+        matrices: bool = False,
+        threads: int = 1,
+        workspace: Workspace | None = None,
+    ) -> ChainDesign:
+        """Decides which attributes of steps go into matrices; all of them, if nothing but `matrices` will do."""
+        kind, pair, row, row_kind, start, single, sums = lay_out(steps, step_row, n_labels, matrices, threads)
+        layout = PairLayout(kind, pair.n_rows)
+        if len(single):
+            layout = PairLayout(kind, pair.n_rows, row, row_kind, start, single)
+        return cls(n_labels, node, steps, step_row, pair, sums, layout, threads, workspace)
 
     @property
     def n_features(self) -> int:
         """The length of w."""
-        return self.node.n_features + self.pair.n_features
+        return self.node.n_features + self.steps.n_features
 
     def scores(self, w: Array) -> ChainParts:
         """Φ w."""
@@ -112,43 +153,94 @@ class ChainDesign:
         rows = self.node.n_rows
         node = np.empty((rows, Y)) if self.workspace is None else self.workspace.array("scores", rows, Y)
         self.node.scores(w[:cut], node, self.threads)
-        pair = np.empty((self.pair.n_rows, Y * Y))
-        self.pair.scores(w[cut:], pair, self.threads)
-        return ChainParts(node, pair.reshape(-1, Y, Y))
+        return ChainParts(node, *self._pair_scores(w[cut:]))
+
+    def scores_of(self, values: Array, features: IntArray) -> ChainParts:
+        """Φ w where only the given features (ascending) are not zero; parts are those of all features."""
+        Y, cut = self.n_labels, self.node.n_features
+        at = np.searchsorted(features, cut)
+        few = self.node.restrict(np.ascontiguousarray(features[:at], np.int64), self.threads)
+        w = np.zeros(self.steps.n_features)
+        w[features[at:] - cut] = values[at:]
+        node = np.empty((self.node.n_rows, Y))
+        few.scores(values[:at], node, self.threads)
+        return ChainParts(node, *self._pair_scores(w))
+
+    def _pair_scores(self, w: Array) -> tuple[Array, Array]:
+        Y = self.n_labels
+        pair, single = np.empty((self.pair.n_rows, Y * Y)), np.empty((self.single.n_rows, 1))
+        self.pair.scores(w, pair, self.threads)
+        if self.layout.n_singles:
+            self.single.scores(w, single, self.threads)
+        return pair.reshape(len(pair), Y, Y), single.reshape(-1)
 
     def pullback(self, parts: ChainParts, out: Array) -> None:
         """out += Φᵀ parts."""
-        cut = self.node.n_features
-        self.node.pullback(parts.node, out[:cut], self.threads)
-        self.pair.pullback(parts.pair.reshape(len(parts.pair), -1), out[cut:], self.threads)
+        self._pullback(parts, out, squared=False)
 
     def pullback_squared(self, parts: ChainParts, out: Array) -> None:
         """out += (Φ∘Φ)ᵀ parts."""
+        self._pullback(parts, out, squared=True)
+
+    def _pullback(self, parts: ChainParts, out: Array, *, squared: bool) -> None:
         cut = self.node.n_features
-        self.node.pullback(parts.node, out[:cut], self.threads, squared=True)
-        self.pair.pullback(parts.pair.reshape(len(parts.pair), -1), out[cut:], self.threads, squared=True)
+        self.node.pullback(parts.node, out[:cut], self.threads, squared)
+        self.pair.pullback(parts.pair.reshape(len(parts.pair), self.n_labels**2), out[cut:], self.threads, squared)
+        if self.layout.n_singles:
+            self.single.pullback(parts.single.reshape(-1, 1), out[cut:], self.threads, squared)
 
     def restrict(self, features: IntArray) -> ChainDesign:
         """The map of some features only."""
         n = self.node.n_features
         cut = np.searchsorted(features, n)
         node = self.node.restrict(np.ascontiguousarray(features[:cut], np.int64), self.threads)
-        pair = self.pair.restrict(np.ascontiguousarray(features[cut:] - n, np.int64), self.threads)
-        return ChainDesign(self.n_labels, node, pair, self.threads, self.workspace)
+        steps = self.steps.restrict(np.ascontiguousarray(features[cut:] - n, np.int64), self.threads)
+        return ChainDesign.build(
+            self.n_labels, node, steps, self.step_row, threads=self.threads, workspace=self.workspace
+        )
+
+    def keeping(self) -> ChainDesign:
+        """The same, with scores in memory of their own."""
+        return replace(self, workspace=None)
+
+    def adapt(self, structure: Chain) -> Chain:
+        """The chain with label pairs scored as they are here."""
+        return structure.with_layout(self.layout)
+
+    def screen(
+        self, batches: Sequence[tuple[ChainDesign, Chain, ChainParts]], threshold: float
+    ) -> tuple[IntArray, Array]:
+        """All features with a gradient above a threshold in absolute value, ascending, and their gradients.
+
+        The gradient is Σ over batches of Φᵀ parts, with parts that a chain made while `keeping` where they came from;
+        nothing is as long as the number of features, of which there may be billions.
+        """
+        first, nodes = screen_nodes([(d.node, p.node) for d, _, p in batches], threshold, self.threads)
+        given = []
+        for design, chain, parts in batches:
+            assert parts.origins is not None
+            terms = [(sign, p.compiled, p.node) for sign, p in parts.origins.posteriors]
+            weight = chain.weight_of_tokens()
+            outputs = [(times * weight, labels) for times, labels in parts.origins.outputs]
+            given.append((design.steps, design.step_row, chain.compiled, terms, outputs))
+        second, pairs = screen_pairs(given, threshold, self.threads)
+        return np.concatenate([first, second + self.node.n_features]), np.concatenate([nodes, pairs])
 
     def attribute_starts(self) -> tuple[IntArray, IntArray]:
         """The first feature of every attribute (and one past the last), for tokens and for steps."""
-        return self.node.features.starts(), self.pair.features.starts() + self.node.n_features
+        return self.node.features.starts(), self.steps.features.starts() + self.node.n_features
 
     def new_learner(self, node_block: IntArray, pair_block: IntArray, n_blocks: int) -> OnlineChain:
         """An online learner for chains with these features; blocks part the attributes."""
         return OnlineChain(
-            self.n_labels, self.node.features, self.pair.features, node_block, pair_block, n_blocks
+            self.n_labels, self.node.features, self.steps.features, node_block, pair_block, n_blocks
         )
 
     def teach(self, learner: OnlineChain, structure: Chain, gold: IntArray) -> None:
         """Gives a learner this batch to learn from."""
-        learner.add(self.node, self.pair, structure.compiled, np.ascontiguousarray(gold, np.int32))
+        learner.add(
+            self.node, self.steps, self.step_row, structure.compiled, np.ascontiguousarray(gold, np.int32)
+        )
 
 
 def build_chain(
@@ -156,24 +248,27 @@ def build_chain(
     index: FeatureIndex,
     *,
     weights: Array | None = None,
+    matrices: bool = False,
     threads: int = 1,
     workspace: Workspace | None = None,
 ) -> tuple[ChainDesign, Chain]:
     """The design and the structure of a batch of sequences."""
-    start, attributes, value, kind = distinct_rows(
+    start, attributes, value, step_row = distinct_rows(
         observations.pair.start, observations.pair.index, observations.pair.value
     )
     if len(start) == 1:  # no token, so no step; a chain has at least one kind of them
         start = np.zeros(2, np.int64)
     node = LinearMap(observations.node.start, observations.node.index, observations.node.value, index.node)
-    pair = LinearMap(start, attributes, value, index.pair)
+    steps = LinearMap(start, attributes, value, index.pair)
+    design = ChainDesign.build(
+        index.n_labels, node, steps, step_row, matrices=matrices, threads=threads, workspace=workspace
+    )
     chain = Chain(
         observations.lengths,
         index.n_labels,
-        pair_kind=kind,
-        n_kinds=pair.n_rows,
         weights=weights,
         threads=threads,
         workspace=workspace,
+        layout=design.layout,
     )
-    return ChainDesign(index.n_labels, node, pair, threads, workspace), chain
+    return design, chain

@@ -11,13 +11,12 @@ The gradient with respect to part scores is μ − gold.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from parsimon.arrays import IntArray
+from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.structures.base import Oracle, Structure
 
@@ -35,8 +34,12 @@ class Loss(Protocol):
         """Σ weight · loss, and the parts μ − gold (may overwrite `scores`)."""
         ...
 
-    def with_variances(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Any]:
-        """The same, and the second derivative by the score of each part, or nearly; only smooth losses have one."""
+    def with_marginals(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Array]:
+        """The same, and the marginals of labels, for `variances`; only smooth losses have them."""
+        ...
+
+    def variances(self, structure: Structure, marginals: Array) -> Any:
+        """The second derivative by the score of each part, or nearly."""
         ...
 
 
@@ -56,34 +59,42 @@ class Log:
 
     def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
         """Σ log Z − s(gold), and marginals − gold."""
-        value, parts, _ = self._evaluated(structure, scores, gold, lambda marginals: None)
+        value, parts, _ = self._evaluated(structure, scores, gold, copy=False)
         return value, parts
 
-    def with_variances(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Any]:
-        """The same, and p(1 − p)."""
-        return self._evaluated(structure, scores, gold, structure.variances)
+    def with_marginals(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Array]:
+        """The same, and the marginals of labels."""
+        return self._evaluated(structure, scores, gold, copy=True)
+
+    def variances(self, structure: Structure, marginals: Array) -> Any:
+        """p(1 − p)."""
+        return structure.variances(marginals)
 
     def _evaluated(
-        self, structure: Structure, scores: Any, gold: IntArray, look: Callable[[Any], Any]
+        self, structure: Structure, scores: Any, gold: IntArray, *, copy: bool
     ) -> tuple[float, Any, Any]:
         if np.any(gold < 0):
             attained, parts_of_gold = structure.marginals(structure.constrain(scores, gold))
             log_z, parts = structure.marginals(scores)
-            seen = look(parts)
+            marginals = parts.node.copy() if copy else None
             parts.subtract(parts_of_gold)
         else:
             attained = structure.score(scores, gold)
             log_z, parts = structure.marginals(scores)
-            seen = look(parts)
+            marginals = parts.node.copy() if copy else None
             structure.add_output(parts, gold, -1.0)
-        return structure.weigh(log_z - attained), parts, seen
+        return structure.weigh(log_z - attained), parts, marginals
 
 
 class _Piecewise:
     """Losses made of straight pieces."""
 
-    def with_variances(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Any]:
-        """There is none at the corners."""
+    def with_marginals(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Array]:
+        """There are none."""
+        raise TypeError("a loss of one best output has no marginals")
+
+    def variances(self, structure: Structure, marginals: Array) -> Any:
+        """There are none at the corners."""
         raise TypeError("a loss with corners has no second derivative")
 
 
@@ -127,13 +138,18 @@ class SmoothedHinge:
         structure.add_output(parts, gold, -1.0)
         return structure.weigh(self.temperature * log_z - attained), parts
 
-    def with_variances(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Any]:
-        """The same, and p(1 − p)/T."""
+    def with_marginals(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Array]:
+        """The same, and the marginals of labels."""
         attained, log_z, parts = self._marginals(structure, scores, gold)
-        variances = structure.variances(parts)
-        variances.scale(1 / self.temperature)
+        marginals = parts.node.copy()
         structure.add_output(parts, gold, -1.0)
-        return structure.weigh(self.temperature * log_z - attained), parts, variances
+        return structure.weigh(self.temperature * log_z - attained), parts, marginals
+
+    def variances(self, structure: Structure, marginals: Array) -> Any:
+        """p(1 − p)/T."""
+        variances = structure.variances(marginals)
+        variances.scale(1 / self.temperature)
+        return variances
 
     def _marginals(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[Any, Any, Any]:
         attained = structure.score(scores, gold)

@@ -22,6 +22,29 @@ class Batch:
     structure: Structure
     gold: IntArray
 
+    def restrict(self, features: IntArray) -> Batch:
+        """The same instances, scored by some features (ascending) only."""
+        design = self.design.restrict(features)
+        return replace(self, design=design, structure=design.adapt(self.structure))
+
+    def keeping(self) -> Batch:
+        """The same instances; parts stay valid when those of other batches are made, and say what they came from."""
+        design: Any = self.design
+        structure: Any = self.structure
+        return replace(self, design=design.keeping(), structure=structure.keeping())
+
+
+@dataclass(frozen=True)
+class Steep:
+    """The features whose gradient is large, of all there are; and what else one pass over the data tells."""
+
+    loss: float
+    features: IntArray  # ascending
+    gradient: Array  # theirs
+    of_active: Array  # the gradient of the features that are not zero
+    marginals: list[Array]  # of labels, batch by batch, for `diagonal`
+    threshold: float
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -46,30 +69,54 @@ class Problem:
         return total, gradient
 
     def loss_and_full_gradient(
-        self, values: Array, features: IntArray, variances: list[Any] | None = None
+        self, values: Array, features: IntArray, marginals: list[Array] | None = None
     ) -> tuple[float, Array]:
         """Σ loss and the gradient of *all* features where only the given (ascending) ones are not zero.
 
-        A list given as `variances` gets the second derivatives by part scores, batch by batch (see `diagonal`).
+        A list given as `marginals` gets those of labels, batch by batch (see `diagonal`).
         """
         gradient = np.zeros(self.n_features)
         total = 0.0
         for batch in self.batches:
-            scores = batch.design.restrict(features).scores(values)
-            if variances is None:
+            scores = batch.design.scores_of(values, features)
+            if marginals is None:
                 value, parts = self.loss(batch.structure, scores, batch.gold)
             else:
-                value, parts, second = self.loss.with_variances(batch.structure, scores, batch.gold)
-                variances.append(second)
+                value, parts, of_labels = self.loss.with_marginals(batch.structure, scores, batch.gold)
+                marginals.append(of_labels)
             batch.design.pullback(parts, gradient)
             total += value
         return total, gradient
 
-    def diagonal(self, variances: list[Any]) -> Array:
-        """The diagonal of the loss's Hessian, or nearly, from second derivatives by part scores: (Φ∘Φ)ᵀ p(1 − p)."""
+    @property
+    def can_screen(self) -> bool:
+        """Whether steep features can be found without the gradient of all of them."""
+        return all(hasattr(batch.design, "screen") for batch in self.batches)
+
+    def steep(self, values: Array, features: IntArray, threshold: float) -> Steep:
+        """The features, of all, whose gradient is above a threshold, where only the given ones are not zero.
+
+        Memory goes with the data and with what is found, not with the number of features.
+        """
+        of_active = np.zeros(len(features))
+        total, marginals, looked = 0.0, [], []
+        for batch in self.batches:
+            small = batch.restrict(features).keeping()
+            scores = small.design.scores(values)
+            value, parts, of_labels = self.loss.with_marginals(small.structure, scores, batch.gold)
+            small.design.pullback(parts, of_active)
+            marginals.append(of_labels)
+            looked.append((batch.design, small.structure, parts))
+            total += value
+        design: Any = self.batches[0].design
+        found, gradient = design.screen(looked, threshold)
+        return Steep(total, found, gradient, of_active, marginals, threshold)
+
+    def diagonal(self, marginals: list[Array]) -> Array:
+        """The diagonal of the loss's Hessian, or nearly, from the marginals of labels: (Φ∘Φ)ᵀ p(1 − p)."""
         out = np.zeros(self.n_features)
-        for batch, parts in zip(self.batches, variances, strict=True):
-            batch.design.pullback_squared(parts, out)
+        for batch, of_labels in zip(self.batches, marginals, strict=True):
+            batch.design.pullback_squared(self.loss.variances(batch.structure, of_labels), out)
         return out
 
     def second_order(self, w: Array) -> tuple[float, Array, Array]:
@@ -77,11 +124,11 @@ class Problem:
         gradient, diagonal = np.zeros(self.n_features), np.zeros(self.n_features)
         total = 0.0
         for batch in self.batches:
-            value, parts, second = self.loss.with_variances(
+            value, parts, of_labels = self.loss.with_marginals(
                 batch.structure, batch.design.scores(w), batch.gold
             )
             batch.design.pullback(parts, gradient)
-            batch.design.pullback_squared(second, diagonal)
+            batch.design.pullback_squared(self.loss.variances(batch.structure, of_labels), diagonal)
             total += value
         return total, gradient, diagonal
 
@@ -96,7 +143,7 @@ class Problem:
 
     def restrict(self, features: IntArray) -> Problem:
         """The problem in which only these features (ascending) may be other than zero."""
-        batches = tuple(replace(batch, design=batch.design.restrict(features)) for batch in self.batches)
+        batches = tuple(batch.restrict(features) for batch in self.batches)
         return replace(
             self, batches=batches, penalty=self.penalty.restrict(features), n_features=len(features)
         )

@@ -72,7 +72,9 @@ class SequenceModel:
         """Sequences in batches, with their chains and part scores; forbidden labels and pairs score −∞."""
         workspace = Workspace()
         for chosen, tokens, part in observations.batches(max(BATCH // self.n_labels, 1)):
-            design, chain = build_chain(part, self.index, threads=threads, workspace=workspace)
+            design, chain = build_chain(
+                part, self.index, matrices=allowed is not None, threads=threads, workspace=workspace
+            )
             chain.first = chosen.start
             scores = design.scores(self.weights)
             if allowed is not None:

@@ -20,6 +20,7 @@ from parsimon.feature_table import FeatureTable
 from parsimon.features.columns import Labels
 from parsimon.features.observations import Observations
 from parsimon.features.space import FeatureSpace
+from parsimon.growth import Growing, Grown, Growth
 from parsimon.losses import Loss, get_loss
 from parsimon.metrics import SpanCounter, has_spans
 from parsimon.penalties import L2, ElasticNet, Penalty, never_dropped
@@ -60,6 +61,7 @@ class SequenceTraining:
     prune: float = 0.0
     debias: float | None = None
     selection: Selection | None = None
+    growth: Growth | None = None
     threads: int = 1
     callbacks: Sequence[Callable[[Event], Any]] = ()
     checkpoint: Path | None = None
@@ -77,14 +79,88 @@ class SequenceTraining:
         start: SequenceModel | None = None,
     ) -> SequenceModel:
         """Learns attributes and weights, and keeps what is not zero."""
-        began = time.perf_counter()
+        return self.run(space, X, y, dev=dev, weights=weights, start=start)[0]
+
+    def run(
+        self,
+        space: FeatureSpace,
+        X: Any,
+        y: Labels,
+        *,
+        dev: tuple[Any, Labels] | None = None,
+        weights: Array | None = None,
+        start: SequenceModel | None = None,
+        began: float | None = None,
+        tell: Callable[[str], Any] = lambda phase: None,
+    ) -> tuple[SequenceModel, Result]:
+        """What `fit` does, with the solver's result; `tell` hears what is being done."""
+        began = time.perf_counter() if began is None else began
+        if self.growth is not None:
+            return self._grow(space, X, y, dev, weights, start, began, tell)
         task = self.prepare(space, X, y, weights)
         first = task.weights_of(start) if start is not None else Weights.zeros(task.problem.n_features)
+        tell("training")
         result = self.solve(task, first, dev=dev, began=began)
-        return task.model(result, self.describe(task, result))
+        return task.model(result, self.describe(task, result)), result
+
+    def _grow(
+        self,
+        space: FeatureSpace,
+        X: Any,
+        y: Labels,
+        dev: tuple[Any, Labels] | None,
+        weights: Array | None,
+        start: SequenceModel | None,
+        began: float,
+        tell: Callable[[str], Any],
+    ) -> tuple[SequenceModel, Result]:
+        """Stage after stage, each from the weights of the one before.
+
+        Ctrl-C or the time limit ends it in any of them. Development data, checkpoints and all that is done in
+        the end are the last one's.
+        """
+        assert self.growth is not None
+        if self.selection is not None:
+            raise ParsimonError("templates can be selected or grown, but not both; leave one of them out.")
+        growing = Growing(self.growth, space)
+        fitted: tuple[SequenceModel, Result] | None = None
+        for stage in range(len(growing)):
+            tell(f"stage {stage + 1} of {len(growing)}: making features")
+            try:
+                task = self._task_of(*growing.enter(stage, X, self.threads), y, weights)
+            except KeyboardInterrupt:
+                if fitted is None:
+                    raise
+                return _interrupted(*fitted)
+            first = growing.carried(task.index)
+            if start is not None and stage == 0:
+                first = task.weights_of(start)
+            tell(growing.now)
+            last = stage == len(growing) - 1
+            training = self if last else self._for_a_while(growing.lasts(stage))
+            history = fitted[1].history if fitted is not None else ()
+            result = training.solve(task, first, dev=dev if last else None, began=began, history=history)
+            stopped = not last and result.status in (Status.INTERRUPTED, Status.TIME)
+            if stopped:
+                result = self._finished(task, result, began)
+            task = replace(task, grown=growing.leave(task.index, result))
+            fitted = task.model(result, self.describe(task, result)), result
+            if stopped:
+                break
+            del task  # before the next stage makes its own
+        assert fitted is not None
+        return fitted
+
+    def _for_a_while(self, iterations: int | None) -> SequenceTraining:
+        """For a stage that is not the last."""
+        return replace(self, max_iterations=iterations, prune=0.0, debias=None, checkpoint=None, resume=False)
 
     def prepare(self, space: FeatureSpace, X: Any, y: Labels, weights: Array | None = None) -> Task:
         """Numbers attributes and features and sets the problem up; with a selection, only templates that it keeps."""
+        if self.growth is not None:
+            raise ParsimonError(
+                "a feature set that grows is not one problem, so no path or largest strength can be found; use fit."
+            )
         task, observations = self._task(space, X, y, weights)
         if self.selection is None:
             return task
@@ -102,6 +178,11 @@ class SequenceTraining:
         self, space: FeatureSpace, X: Any, y: Labels, weights: Array | None
     ) -> tuple[Task, Observations]:
         observations = space.learn(X, self.threads)
+        return self._task_of(space, observations, y, weights), observations
+
+    def _task_of(
+        self, space: FeatureSpace, observations: Observations, y: Labels, weights: Array | None
+    ) -> Task:
         check_labels(observations, y)
         if self.candidates == "all":
             index = FeatureIndex.all_labels(len(y.names), space.n_node, space.n_pair)
@@ -120,12 +201,18 @@ class SequenceTraining:
         batches = tuple(make_batches(observations, y.ids, index, self.threads, weights))
         problem = Problem(batches, get_loss(self.loss), penalty, index.n_features)
         mark = _mark(observations, weights)
-        return Task(space, index, y.names, problem, observations.n_tokens, mark), observations
+        return Task(space, index, y.names, problem, observations.n_tokens, mark)
 
     def solve(
-        self, task: Task, start: Weights, *, dev: tuple[Any, Labels] | None = None, began: float | None = None
+        self,
+        task: Task,
+        start: Weights,
+        *,
+        dev: tuple[Any, Labels] | None = None,
+        began: float | None = None,
+        history: Sequence[Event] = (),
     ) -> Result:
-        """Runs the solver, then pruning and debiasing if asked for."""
+        """Runs the solver, then pruning and debiasing if asked for; `history` is what came before."""
         solver = self.choose_solver(task)
         monitor = Monitor(
             max_iterations=self.max_iterations,
@@ -133,6 +220,8 @@ class SequenceTraining:
             callbacks=self.callbacks,
             checkpoint_every=self.checkpoint_every,
             started=began if began is not None else time.perf_counter(),
+            history=list(history),
+            counted_from=len(history),
         )
         if dev is not None:
             monitor.validation = Validation(
@@ -145,16 +234,19 @@ class SequenceTraining:
             monitor.checkpoint = lambda w, history, dev: save_checkpoint(path, mark, w, history, dev)
             if self.resume:
                 start = self._take_up(load_checkpoint(path, mark), monitor)
-        result = drive(solver, task.problem, start, monitor)
+        return self._finished(task, drive(solver, task.problem, start, monitor), monitor.started)
+
+    def _finished(self, task: Task, result: Result, started: float) -> Result:
+        """Pruned and debiased, if that was asked for."""
         if self.prune > 0:
             result = replace(result, weights=result.weights.without_small(self.prune))
         if self.debias is not None and result.status is not Status.INTERRUPTED:
-            result = self._debiased(task, result, monitor)
+            result = self._debiased(task, result, started)
         return result
 
     def _take_up(self, kept: Checkpoint, monitor: Monitor) -> Weights:
         """Limits of iterations and time, and patience, count from where the first run began."""
-        monitor.history, monitor.counted_from = kept.history, 0
+        monitor.history = kept.history
         if kept.history:
             monitor.started -= kept.history[-1].seconds
         if kept.best is not None and monitor.validation is not None:
@@ -168,7 +260,7 @@ class SequenceTraining:
             solver = replace(solver, epochs=self.max_iterations)  # type: ignore[type-var]
         return solver.bind(task.features) if hasattr(solver, "bind") else solver
 
-    def _debiased(self, task: Task, result: Result, monitor: Monitor) -> Result:
+    def _debiased(self, task: Task, result: Result, started: float) -> Result:
         """L-BFGS on the surviving features only, with a small L2 penalty in place of what shrank them."""
         kept = result.weights.nonzero()
         assert kept.features is not None
@@ -180,9 +272,9 @@ class SequenceTraining:
             Weights(kept.values, None, len(kept.values)),
             Monitor(
                 max_iterations=100,
-                callbacks=monitor.callbacks,
-                started=monitor.started,
-                history=monitor.history,
+                callbacks=self.callbacks,
+                started=started,
+                history=result.history,
             ),
         )
         return replace(
@@ -233,6 +325,7 @@ class SequenceTraining:
             "sequences": sum(batch.structure.n_instances for batch in task.problem.batches),
             "tokens": task.n_tokens,
             "selection": None if task.selected is None else self._described(task.selected),
+            "growth": None if task.grown is None else task.grown.told(),
             "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
             "prune": self.prune,
             "debias": self.debias,
@@ -264,6 +357,7 @@ class Task:
     n_tokens: int
     mark: int = 0  # tells inputs apart
     selected: Selected | None = None
+    grown: Grown | None = None
 
     @property
     def features(self) -> FeatureTable:
@@ -290,8 +384,8 @@ class Task:
             assert kept.features is not None
             predicted = []
             for batch in batches:
-                scores = batch.design.restrict(kept.features).scores(kept.values)
-                predicted.append(batch.structure.argmax(scores)[1])
+                small = batch.restrict(kept.features)
+                predicted.append(small.structure.argmax(small.design.scores(kept.values))[1])
             ids = np.concatenate(predicted)
             if counter is None:
                 return float(np.mean((ids == gold)[gold >= 0]))
@@ -341,6 +435,12 @@ class Task:
         for batch in self.problem.batches:
             mark = zlib.crc32(np.ascontiguousarray(batch.gold).tobytes(), mark)
         return f"{mark:08x}-{self.n_tokens}-{self.problem.n_features}"
+
+
+def _interrupted(model: SequenceModel, result: Result) -> tuple[SequenceModel, Result]:
+    """What a stage has left, when there was no time for the next."""
+    status = Status.INTERRUPTED
+    return replace(model, info={**model.info, "status": status.value}), replace(result, status=status)
 
 
 def _mark(observations: Observations, weights: Array | None) -> int:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from parsimon.data import registry
-from parsimon.data.registry import REGISTRY, DataSet, RemoteFile, archive, is_available, member
+from parsimon.data.registry import REGISTRY, DataSet, RemoteFile, archive, is_available, member, texts
 from parsimon.errors import ParsimonError
 
 CONTENT = b"He PRP B-NP\n\n" * 100
@@ -104,7 +104,7 @@ def test_every_entry_is_complete(name: str) -> None:
     assert entry.terms.endswith(".")
     for file, remote in entry.files.items():
         assert remote.url.startswith("https://")
-        assert remote.url.endswith(f"/{file}")
+        assert remote.instead or remote.url.endswith(f"/{file}")
         assert re.fullmatch("[0-9a-f]{64}", remote.sha256)
 
 
@@ -177,6 +177,24 @@ def test_offline_the_error_says_where_it_looked_and_what_to_do(
         archive("words")
 
 
+def test_a_file_that_cannot_be_downloaded_as_it_is(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = packed("words.txt.gz")
+    remote = RemoteFile(NOWHERE, hashlib.sha256(content).hexdigest(), instead="give its path to load_words")
+    monkeypatch.setitem(REGISTRY, "words", DataSet("words", {"words.txt.gz": remote}, "Words.", "None."))
+    with pytest.raises(ParsimonError) as caught:
+        archive("words")
+    assert str(caught.value).endswith(
+        f"{NOWHERE} has it in another packing; get it and give its path to load_words."
+    )
+    put(folders[0] / "words" / "words.txt.gz", content[:-1])
+    with pytest.raises(ParsimonError, match=f"get {NOWHERE} and give its path to load_words"):
+        archive("words")
+    put(folders[0] / "words" / "words.txt.gz", content)
+    assert archive("words").read_bytes() == content
+
+
 @pytest.mark.parametrize(
     ("file", "path"),
     [
@@ -247,6 +265,30 @@ def test_a_missing_member_and_an_ambiguous_one(
     assert member("words", "b/train.txt").read_bytes() == CONTENT
 
 
+@pytest.mark.parametrize("file", ["words.zip", "words.tar.xz", "train.txt.gz"])
+def test_texts_of_every_kind_of_archive(
+    folders: tuple[Path, Path], register: Callable[..., bytes], file: str
+) -> None:
+    put(folders[0] / "words" / file, register(file))
+    (path,) = texts("words", "*train.txt")
+    assert path.endswith("train.txt")
+    assert texts("words", "*train.txt")[path] == CONTENT.decode()
+    assert not folders[1].exists(), "nothing is extracted"
+    with pytest.raises(ParsimonError, match=r"has no file that matches '\*\.mrg'"):
+        texts("words", "*.mrg")
+
+
+def test_texts_are_in_order(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as zipped:
+        for inner in ("words/b.txt", "words/a.txt", "words/README"):
+            zipped.writestr(inner, inner)
+    remote = RemoteFile(NOWHERE, hashlib.sha256(buffer.getvalue()).hexdigest())
+    monkeypatch.setitem(REGISTRY, "words", DataSet("words", {"words.zip": remote}, "Words.", "None."))
+    put(folders[0] / "words" / "words.zip", buffer.getvalue())
+    assert list(texts("words", "*.txt").items()) == [(p, p) for p in ("words/a.txt", "words/b.txt")]
+
+
 def test_a_cache_that_cannot_be_written(
     folders: tuple[Path, Path], register: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,10 +331,11 @@ def test_wrong_arguments(call: Callable[[], object], message: str) -> None:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["conll2000", "conll2002"])
+@pytest.mark.parametrize("name", sorted(REGISTRY))
 def test_the_real_archives_are_the_registered_ones(name: str, require_data: Callable[[str], None]) -> None:
     require_data(name)
-    assert archive(name).name == f"{name}.zip"
+    for file in REGISTRY[name].files:
+        assert archive(name, file).name == file
 
 
 @pytest.mark.data

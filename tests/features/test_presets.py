@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 import pytest
 
+from parsimon.data import folds, load_nettalk, phonemes
 from parsimon.errors import ParsimonError
+from parsimon.features.columns import Columns
 from parsimon.features.presets import PRESETS, get_preset, preset_names
+from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.templates import Boundary, TemplateSet, Test
 from parsimon.features.transforms import Transform
 
@@ -13,7 +19,8 @@ from parsimon.features.transforms import Transform
 @pytest.mark.parametrize("name", preset_names())
 def test_every_preset(name: str) -> None:
     templates = get_preset(name)
-    assert [t.source for t in templates if t.kind != "node"] == ["B"]
+    assert [t.source for t in templates if t.kind == "edge"] == ([] if name.endswith("grm-") else ["B"])
+    assert any(t.kind == "both" for t in templates) == name.startswith(("nettalk", "suzuki-pos+"))
     assert templates.n_columns == len(PRESETS[name].columns)
     assert len({t.skeleton for t in templates}) == len(templates), "every template has its own attributes"
     assert len(set(templates.names)) == len(templates)
@@ -90,6 +97,100 @@ def test_martins_presets_have_readable_names() -> None:
     )
 
 
+def windows(name: str) -> list[tuple[int, int]]:
+    """First and last letter of every window of a preset for letter-to-sound, the shorter windows first."""
+    spans = [[look.offset for look in t.tests] for t in get_preset(name) if t.tests]
+    assert all(offsets == list(range(offsets[0], offsets[-1] + 1)) for offsets in spans)
+    return sorted(((o[0], o[-1]) for o in spans), key=lambda span: (span[1] - span[0], span))
+
+
+@pytest.mark.parametrize(
+    ("name", "tests"),
+    [
+        ("nettalk-3grm", ["", "e", "l/e/m"]),
+        ("nettalk-3grm-", ["l/e/m"]),
+        ("nettalk-3grm+", ["", "e", "l/e", "e/m", "l/e/m"]),
+        ("nettalk-3grm++", ["", "l", "e", "m", "l/e", "e/m", "l/e/m"]),
+    ],
+)
+def test_nettalk_on_the_papers_example(name: str, tests: list[str]) -> None:
+    """Lavergne et al. (2010, section 5.1.1): "the active bigram features at position t = 2" of lemma."""
+    space = TemplateFeatures(get_preset(name))
+    observed = space.learn(Columns.from_sequences([list("lemma")]))
+    for rows, names in ((observed.node, space.node_names), (observed.pair, space.pair_names)):
+        found = [attribute.partition("=")[2] for attribute in names(rows[1:2].index)]
+        assert sorted(found) == sorted(tests)
+
+
+def test_nettalk_windows() -> None:
+    centred = [(0, 0), (-1, 1), (-2, 2), (-3, 3)]
+    even = [(-1, 0), (0, 1), (-2, 1), (-1, 2), (-3, 2), (-2, 3)]
+    for n in (1, 3, 5, 7):
+        assert windows(f"nettalk-{n}grm") == centred[: n // 2 + 1]
+        assert windows(f"nettalk-{n}grm-") == [(-(n // 2), n // 2)]
+        assert set(windows(f"nettalk-{n}grm+")) == {*centred[: n // 2 + 1], *even[: n - 1]}
+        every = [(i, j) for i in range(-9, 10) for j in range(i, 10) if -n <= 2 * i and 2 * j <= n]
+        assert set(windows(f"nettalk-{n}grm++")) == set(every)
+    sizes = [
+        len(get_preset(f"nettalk-{n}grm{which}")) for n in (1, 3, 5, 7) for which in ("", "-", "+", "++")
+    ]
+    assert sizes == [3, 1, 3, 3, 4, 1, 6, 8, 5, 1, 9, 17, 6, 1, 12, 30]
+
+
+def test_nettalk_tests_are_made_with_labels_and_pairs() -> None:
+    templates = get_preset("nettalk-5grm")
+    assert {t.kind for t in templates if t.tests} == {"both"}
+    assert [t.source for t in templates if not t.tests] == ["U:bias", "B"]
+    assert all(t.tests for t in get_preset("nettalk-5grm-")), "not even the label bigram"
+
+
+@pytest.mark.data
+def test_nettalk_attributes_are_those_of_the_paper(require_data: Callable[[str], None]) -> None:
+    """Features the paper counts, in millions, on eight tenths of the dictionary: within 3 %."""
+    require_data("nettalk")
+    X, y = load_nettalk(prosody=True, marks="phoneme")
+    X = X[folds(len(X))[0].train]  # type: ignore[call-overload]
+    phoneme, joint = len(phonemes(y).names), len(y.names)
+    published = [
+        ("nettalk-3grm", phoneme, 14.3),
+        ("nettalk-5grm", phoneme, 132.5),
+        ("nettalk-5grm+", phoneme, 250.0),
+        ("nettalk-1grm", joint, 0.36),
+        ("nettalk-3grm", joint, 69.0),
+        ("nettalk-7grm", joint, 1600.0),
+    ]
+    for name, labels, millions in published:
+        space = TemplateFeatures(get_preset(name))
+        space.learn(X)
+        # An attribute that is only ever seen at the start of a word has no pair here; in the paper it has.
+        assert space.n_node * (labels + labels**2) / 1e6 == pytest.approx(millions, rel=0.03), name
+
+
+def test_suzuki_pos_tests_what_the_paper_says() -> None:
+    templates = get_preset("suzuki-pos")
+    tests = {t.tests for t in templates if t.tests}
+    words = [(i,) for i in range(-2, 3)] + [(i, i + 1) for i in range(-2, 2)]
+    affixes = [f"{affix}:{n}" for affix in ("prefix", "suffix") for n in (1, 2, 3, 4)]
+    current = ["lower", *affixes, "case", "has-digit", "has-punct", "test:-"]
+    assert tests == {
+        *(tuple(Test(i, 0) for i in word) for word in words),
+        *((Test(0, 0, Transform.parse(spec)),) for spec in current),
+    }
+    assert len(templates) == 9 + 13 + 2
+    hyphen = next(t for t in templates if t.name == "U:hyphen[0]")
+    assert [hyphen.tests[0].transform(word) for word in ("so-called", "called")] == ["true", "false"]
+
+
+def test_suzuki_pos_with_pairs_has_the_same_tests() -> None:
+    plain, pairs = get_preset("suzuki-pos"), get_preset("suzuki-pos+")
+    assert [t.tests for t in plain] == [t.tests for t in pairs]
+    assert {t.kind for t in plain if t.tests} == {"node"}
+    with_pairs = [t for t in pairs if t.kind == "both"]
+    assert len(with_pairs) == 15
+    current = [t for t in pairs if [look.offset for look in t.tests] == [0]]
+    assert set(with_pairs) == {*current, *(t for t in pairs if t.name == "*:word[-1]")}
+
+
 @pytest.mark.parametrize(
     ("token", "case", "punct", "digit"),
     [
@@ -124,7 +225,7 @@ def test_indicators_do_not_confuse_a_boundary_with_a_token(boundary: Boundary, s
 
 
 def test_unknown_presets() -> None:
-    names = ", ".join(preset_names())
+    names = re.escape(", ".join(preset_names()))
     with pytest.raises(
         ParsimonError, match=f"unknown preset 'chunk': did you mean 'chunking'\\? there are {names}"
     ):

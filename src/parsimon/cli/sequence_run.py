@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,14 +18,15 @@ from parsimon import __version__
 from parsimon.cli.failures import Interrupted, say
 from parsimon.cli.options import column_file
 from parsimon.cli.output import check_writable
-from parsimon.cli.train import BUDGET, SequenceJob
+from parsimon.cli.train import BUDGET, GROW_AFTER, SequenceJob
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, Labels, split_labels
 from parsimon.features.presets import get_preset, preset_names
 from parsimon.features.template_features import TemplateFeatures
-from parsimon.features.templates import TemplateSet
+from parsimon.features.templates import Boundary, Template, TemplateSet
 from parsimon.groupings import ByAttribute, ByLabel, ByTemplate
 from parsimon.groups import Groups
+from parsimon.growth import GrownStage, Growth, Stage
 from parsimon.inspect import summary
 from parsimon.losses import get_loss
 from parsimon.model_file import load_model, save_model
@@ -36,26 +39,29 @@ from parsimon.report.time_left import TimeLeft
 from parsimon.selection import GroupLassoPath, InformationGain, Selection, Sparseptron
 from parsimon.sequence_model import SequenceModel
 from parsimon.sequence_training import SequenceTraining
-from parsimon.solvers import SOLVERS, Online, Result, Solver, Status, Weights, choose_solver
+from parsimon.solvers import SOLVERS, Online, Result, Solver, Status, choose_solver
 
 
 def run(job: SequenceJob) -> None:
     """Everything that can be refused is refused before any work."""
     began = time.perf_counter()
     check_files(job)
-    templates = read_templates(job)
+    templates = read_templates(job, job.templates)
+    growth = growth_of(job, templates)
     check_selection(job)
     tolerance = check_solver(job)
     initial = load_model(job.initial) if job.initial is not None else None
     resume = resumes(job)
     time_left = TimeLeft(job.max_iter, job.time_limit, None if resume or initial else tolerance)
+    if growth is not None:  # how long a stage takes says nothing of the next
+        time_left = TimeLeft(time_limit=job.time_limit)
     quiet = job.quiet or job.as_json
     with ExitStack() as stack:
         log = open_log(job, resume, stack)
         watch = stack.enter_context(
             progress(sys.stderr, quiet=quiet, verbose=job.verbose, began=began, time_left=time_left)
         )
-        training = settings(job, [watch] if log is None else [watch, log], resume)
+        training = settings(job, growth, [watch] if log is None else [watch, log], resume)
         try:
             trained = fit(job, training, templates, initial, watch, began)
             watch.phase(f"writing {job.model.name}")
@@ -88,32 +94,59 @@ def check_files(job: SequenceJob) -> None:
         written.append(job.checkpoint_file)
     if job.log is not None:
         written.append(job.log)
-    for source in (*sources, job.templates):
+    for source in (*sources, job.templates, *(name for name, _ in grows(job))):
         for target in written:
             if Path(source).is_file() and target.exists() and target.samefile(source):
                 raise ParsimonError(f"{source} would be overwritten by {target}; name another file.")
 
 
-def read_templates(job: SequenceJob) -> TemplateSet:
+def read_templates(job: SequenceJob, source: str, boundary: Boundary | None = None) -> TemplateSet:
     """The templates of a preset or a file."""
-    if job.templates in preset_names():
-        preset = get_preset(job.templates)
-        return preset if job.boundary is None else TemplateSet(preset.templates, job.boundary)
-    if not Path(job.templates).exists():
+    boundary = boundary or job.boundary
+    if source in preset_names():
+        preset = get_preset(source)
+        return preset if boundary is None else TemplateSet(preset.templates, boundary)
+    if not Path(source).exists():
         raise ParsimonError(
-            f"there is no template file {job.templates!r} and no preset of that name; "
+            f"there is no template file {source!r} and no preset of that name; "
             f"presets are {', '.join(preset_names())}."
         )
-    return TemplateSet.load(job.templates, encoding=template_encoding(job), boundary=job.boundary)
+    return TemplateSet.load(source, encoding=template_encoding(job, source), boundary=boundary)
 
 
-def template_encoding(job: SequenceJob) -> str:
+def template_encoding(job: SequenceJob, source: str) -> str:
     """UTF-8 if that is what the template file is in, or else the encoding of the data."""
     try:
-        Path(job.templates).read_bytes().decode("utf-8")
+        Path(source).read_bytes().decode("utf-8")
     except (UnicodeDecodeError, OSError):
         return job.encoding
     return "utf-8"
+
+
+def grows(job: SequenceJob) -> list[tuple[str, int]]:
+    """What was named with --grow: templates, and after how many iterations they join in."""
+    out = []
+    for text in job.grow:
+        found = re.fullmatch(r"(.+):([0-9]+)", text)
+        if found is None or text in preset_names() or Path(text).exists():
+            out.append((text, GROW_AFTER))
+        else:
+            out.append((found[1], int(found[2])))
+    return out
+
+
+def growth_of(job: SequenceJob, first: TemplateSet) -> Growth | None:
+    """The stages that follow on the first; beyond the ends of sequences they see what that one does."""
+    if not job.grow:
+        if job.grow_parents is not None:
+            raise ParsimonError("--grow-parents is about growing; add --grow, as in --grow bigrams.tpl:10.")
+        return None
+    if job.select is not None:
+        raise ParsimonError("templates can be selected or grown, but not both; leave out --select or --grow.")
+    stages = [Stage(read_templates(job, name, first.boundary), after) for name, after in grows(job)]
+    growth = Growth(stages, job.grow_parents or "all")
+    growth.schedule(first)  # refuses what does not fit together
+    return growth
 
 
 def check_solver(job: SequenceJob) -> float | None:
@@ -201,14 +234,14 @@ def open_log(job: SequenceJob, resume: bool, stack: ExitStack) -> JsonLines | No
     )
     asked = {
         name: getattr(job, name)
-        for name in (*told, "group_lasso", "select", "budget", "prune", "debias", "threads")
+        for name in (*told, "group_lasso", "select", "budget", "grow", "prune", "debias", "threads")
     }
     asked |= dict(zip(("loss", "solver", "l1", "l2"), (*job.method, *job.strengths), strict=True))
     log.start(parsimon=__version__, model=str(job.model), resumed=resume, **asked)
     return log
 
 
-def settings(job: SequenceJob, callbacks: list[Any], resume: bool) -> SequenceTraining:
+def settings(job: SequenceJob, growth: Growth | None, callbacks: list[Any], resume: bool) -> SequenceTraining:
     """The options of the command line as those of training."""
     safe = job.checkpoint_every > 0 or resume
     return SequenceTraining(
@@ -225,6 +258,7 @@ def settings(job: SequenceJob, callbacks: list[Any], resume: bool) -> SequenceTr
         prune=job.prune,
         debias=job.debias,
         selection=selection_of(job),
+        growth=growth,
         threads=job.threads,
         callbacks=callbacks,
         checkpoint=job.checkpoint_file if safe else None,
@@ -267,6 +301,7 @@ class Trained:
             "dev_iteration": best and best[1],
             "iterations": len(self.result.history),
             "seconds": round(seconds, 3),
+            "stages": (self.model.info["growth"] or {}).get("stages"),
         }
 
 
@@ -280,22 +315,26 @@ def fit(
 ) -> Trained:
     """Reads and trains."""
     watch.phase(f"reading {Path(job.train).name}")
-    X, y = read(job, job.train, templates)
+    looked_at = [t for stage in stages_of(training, templates) for t in stage]
+    X, y = read(job, job.train, looked_at)
     dev = None
     if job.dev is not None:
         watch.phase(f"reading {Path(job.dev).name}")
-        dev = read(job, job.dev, templates)
+        dev = read(job, job.dev, looked_at)
         if (dev[1].ids < 0).any():
             raise ParsimonError(f"{job.dev} has tokens without a label; development data need all of them.")
-    watch.phase("making features" if job.select is None else f"choosing templates: {job.select}")
-    task = training.prepare(TemplateFeatures(templates, cutoff=job.cutoff), X, y)
-    start = Weights.zeros(task.problem.n_features) if initial is None else task.weights_of(initial)
-    watch.phase("training")
-    result = training.solve(task, start, dev=dev, began=began)
-    return Trained(task.model(result, training.describe(task, result)), result)
+    if not job.grow:  # else every stage says so
+        watch.phase("making features" if job.select is None else f"choosing templates: {job.select}")
+    space = TemplateFeatures(templates, cutoff=job.cutoff)
+    return Trained(*training.run(space, X, y, dev=dev, start=initial, began=began, tell=watch.phase))
 
 
-def read(job: SequenceJob, source: str, templates: TemplateSet) -> tuple[Columns, Labels]:
+def stages_of(training: SequenceTraining, templates: TemplateSet) -> list[TemplateSet]:
+    """The templates of all stages; mostly there is one."""
+    return [templates] if training.growth is None else training.growth.schedule(templates)
+
+
+def read(job: SequenceJob, source: str, templates: Iterable[Template]) -> tuple[Columns, Labels]:
     """Columns and labels of a file, which must have the columns that the templates look at."""
     file = column_file(source, job.encoding, job.separator, job.comment)
     columns = file.read()
@@ -353,6 +392,10 @@ def summary_text(record: dict[str, Any]) -> str:
         ("model", f"{record['model']} ({file_size(record['bytes'])})"),
         ("features", of(record["features"], record["candidate_features"])),
         ("templates", f"{record['templates']} of {record['candidate_templates']}"),
+        *(
+            (f"stage {n}", str(GrownStage(**stage)))
+            for n, stage in enumerate(record["stages"] or (), start=1)
+        ),
         ("objective", objective_text(record["objective"], record["kkt"])),
     ]
     if record["dev"] is not None:

@@ -43,11 +43,12 @@ REFITS = {
     "perceptron": ("perceptron", "sgd"),
 }
 L1, L2, BUDGET = 0.5, 1e-5, 30
+GROW_AFTER = 10  # iterations of the stage before
 DEV_METRICS = ("auto", "f1", "accuracy")
 DEBIAS = 0.5  # the best of 0.1, 0.3, 0.5, 1, 2 on a held-out tenth of the chunking training set
 
 # Headings of the help page.
-FILES, LEARNING, CHOOSING = "Files", "What to learn", "Which templates to keep"
+FILES, LEARNING, CHOOSING, GROWING = "Files", "What to learn", "Which templates to keep", "Growing"
 STOPPING, SAFETY, RUNNING = "How long", "Safety", "Running"
 
 EXAMPLES = """
@@ -58,6 +59,7 @@ Examples:
   parsimon train sequence train.txt -m chunk.model --log chunk.jsonl --time-limit 600
   parsimon train sequence train.txt -m chunk.model --resume
   parsimon train sequence train.txt -m ner.model -t martins-ner --select sparseptron --budget 100 --refit mira
+  parsimon train sequence train.txt -m pos.model -t words.tpl --grow bigrams.tpl:5 --grow trigrams.tpl:10
 """
 
 
@@ -86,6 +88,8 @@ class SequenceJob:
     budget: int | None
     select_epochs: int
     refit: str | None
+    grow: Sequence[str]
+    grow_parents: Any
     seed: int
     solver: str | None
     tol: float | None
@@ -251,6 +255,21 @@ path = click.Path(path_type=Path)
     section=CHOOSING,
     type=click.Choice(list(REFITS)),
     help="What the second stage is: short for --loss and --solver.",
+)
+@option(
+    "--grow",
+    section=GROWING,
+    multiple=True,
+    metavar="TEMPLATES[:N]",
+    help="Templates that join in after N iterations of the stage before (10 if not named), only where the shorter "
+    "tests that they contain are active. May be repeated; the first stage is that of -t.",
+)
+@option(
+    "--grow-parents",
+    section=GROWING,
+    type=click.Choice(["all", "any"]),
+    show_default="all",
+    help="Whether all of the shorter tests must be active, or any of them.",
 )
 @option(
     "--solver",

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from parsimon.data.letter_to_sound import load_nettalk, phonemes
     from parsimon.data.python_code import CodeCorpus, load_python_code
     from parsimon.data.python_labels import label_python
     from parsimon.data.registry import (
@@ -21,24 +22,38 @@ if TYPE_CHECKING:
         load_conll2002,
         member,
     )
+    from parsimon.data.splits import Fold, folds
+    from parsimon.data.tagged_text import load_brown, load_treebank_pos
 
 __all__ = [
     "REGISTRY",
     "CodeCorpus",
     "DataSet",
+    "Fold",
     "archive",
+    "folds",
     "is_available",
     "label_python",
+    "load_brown",
     "load_conll2000",
     "load_conll2002",
+    "load_nettalk",
     "load_python_code",
+    "load_treebank_pos",
     "member",
+    "phonemes",
 ]
 
 _HOME = {
     "CodeCorpus": "python_code",
-    "load_python_code": "python_code",
+    "Fold": "splits",
+    "folds": "splits",
     "label_python": "python_labels",
+    "load_brown": "tagged_text",
+    "load_nettalk": "letter_to_sound",
+    "load_python_code": "python_code",
+    "load_treebank_pos": "tagged_text",
+    "phonemes": "letter_to_sound",
 }
 
 

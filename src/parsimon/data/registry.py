@@ -12,8 +12,9 @@ import hashlib
 import os
 import tarfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
@@ -26,10 +27,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """Where a file can be downloaded, and the checksum that tells it is the right one."""
+    """Where a file can be downloaded, and the checksum that tells it is the right one.
+
+    Some files are at their address in another packing only and cannot be downloaded as they are; `instead`
+    then says what to do with what is there.
+    """
 
     url: str
     sha256: str
+    instead: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ class DataSet:
 
 
 _NLTK = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora"
+_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/undocumented/connectionist-bench"
 
 REGISTRY: dict[str, DataSet] = {
     data_set.name: data_set
@@ -70,6 +77,43 @@ REGISTRY: dict[str, DataSet] = {
             description="Named entities in Spanish and Dutch newswire: word, part of speech and entity tag "
             "(IOB2), 8,323 and 15,806 training sentences (Tjong Kim Sang 2002).",
             terms="For research in the context of the CoNLL-2002 shared task only; no commercial use.",
+        ),
+        DataSet(
+            name="nettalk",
+            files={
+                "nettalk.data.gz": RemoteFile(
+                    url=f"{_UCI}/nettalk/nettalk.data",
+                    sha256="bcf4ac0236e69814c41cf5fbf34fe392c35bed4a56cdc2db4ae7877084af99ab",
+                    instead="give the path of that file to load_nettalk",
+                )
+            },
+            description="Pronunciations of 20,008 English words: phonemes, stress and syllables, aligned with "
+            "the letters (Sejnowski and Rosenberg 1987).",
+            terms="Copyright 1988 Terrence J. Sejnowski; for non-commercial research.",
+        ),
+        DataSet(
+            name="treebank_pos",
+            files={
+                "treebank.zip": RemoteFile(
+                    url=f"{_NLTK}/treebank.zip",
+                    sha256="9da92d76c3666cfb6cddeaed0f7e86b344cce0f0928a286d439e555f19c37399",
+                )
+            },
+            description="A sample of the Penn Treebank, English newswire: words, parts of speech and trees of "
+            "3,914 sentences (Marcus, Santorini and Marcinkiewicz 1993).",
+            terms="A 5 % fragment of the treebank, (C) LDC 1995, under fair use; no commercial use.",
+        ),
+        DataSet(
+            name="brown",
+            files={
+                "brown.zip": RemoteFile(
+                    url=f"{_NLTK}/brown.zip",
+                    sha256="9b275f9b3b95d7bd66ccfb7cd259f445a13bbe5d1f4107aba09fd3e8364bafa6",
+                )
+            },
+            description="The Brown corpus of American English, 500 texts of fifteen categories: words and parts "
+            "of speech of 57,340 sentences (Francis and Kučera 1964).",
+            terms="Redistribution permitted by the copyright holder; no commercial use.",
         ),
     )
 }
@@ -129,9 +173,13 @@ def archive(name: str, file: str | None = None) -> Path:
 
 def _verified(path: Path, remote: RemoteFile) -> Path:
     if _sha256(path) != remote.sha256:
+        remedy = (
+            f"get {remote.url} and {remote.instead}"
+            if remote.instead
+            else f"put the file from {remote.url} there, or remove it"
+        )
         raise ParsimonError(
-            f"{path} is damaged or another version, as its SHA-256 is not {remote.sha256}; "
-            f"put the file from {remote.url} there, or remove it."
+            f"{path} is damaged or another version, as its SHA-256 is not {remote.sha256}; {remedy}."
         )
     return path
 
@@ -145,16 +193,20 @@ def _download(name: str, file: str, folder: Path) -> Path:
     import pooch
 
     remote = REGISTRY[name].files[file]
+    given = os.environ.get("PARSIMON_DATA")
+    where = f"$PARSIMON_DATA ({given}/{name})" if given else "$PARSIMON_DATA (not set)"
+    missing = f"{file} of the data set {name} is neither in {where} nor in {folder}"
+    if remote.instead:
+        raise ParsimonError(
+            f"{missing}, and {remote.url} has it in another packing; get it and {remote.instead}."
+        )
     try:
         pooch.retrieve(remote.url, f"sha256:{remote.sha256}", fname=file, path=folder)
     except (OSError, ValueError) as error:  # no network or no room; a wrong checksum
-        given = os.environ.get("PARSIMON_DATA")
-        where = f"$PARSIMON_DATA ({given}/{name})" if given else "$PARSIMON_DATA (not set)"
         reason = " ".join(str(error).split())
         raise ParsimonError(
-            f"{file} of the data set {name} is neither in {where} nor in {folder}, and its download from "
-            f"{remote.url} failed ({reason}); download it elsewhere, put it in a folder {name}, and set "
-            "PARSIMON_DATA to the folder that has this one."
+            f"{missing}, and its download from {remote.url} failed ({reason}); download it elsewhere, put it in "
+            f"a folder {name}, and set PARSIMON_DATA to the folder that has this one."
         ) from error
     return folder / file
 
@@ -185,8 +237,20 @@ def member(name: str, path: str, file: str | None = None) -> Path:
     return target
 
 
+def texts(name: str, pattern: str, file: str | None = None, encoding: str = "utf-8") -> dict[str, str]:
+    """All files of an archive whose paths match a pattern such as `*.mrg`, in order of their paths.
+
+    For corpora of hundreds of small files; they are read from the archive and not extracted.
+    """
+    source = archive(name, file)
+    chosen = sorted(inner for inner in _sizes(source) if fnmatchcase(inner, pattern))
+    if not chosen:
+        raise ParsimonError(f"{source} has no file that matches {pattern!r}; use the registered archive.")
+    return {inner: content.decode(encoding) for inner, content in _contents(source, chosen).items()}
+
+
 def _extract(source: Path, inner: str, size: int, target: Path) -> None:
-    content = _content(source, inner)
+    content = _contents(source, [inner])[inner]
     if len(content) != size:
         raise ParsimonError(
             f"{inner} in {source} has {len(content)} bytes instead of {size}; get the archive anew."
@@ -212,17 +276,22 @@ def _sizes(source: Path) -> dict[str, int]:
     return {source.stem: int.from_bytes(source.read_bytes()[-4:], "little")}
 
 
-def _content(source: Path, inner: str) -> bytes:
+def _contents(source: Path, chosen: Iterable[str]) -> dict[str, bytes]:
+    """Some files of an archive, which is opened once for all of them."""
     if zipfile.is_zipfile(source):
         with zipfile.ZipFile(source) as zipped:
-            return zipped.read(inner)
+            return {inner: zipped.read(inner) for inner in chosen}
     if tarfile.is_tarfile(source):
         with tarfile.open(source) as tar:
-            stream = tar.extractfile(inner)
-            assert stream is not None  # _sizes lists regular files only
-            return stream.read()
+            return {inner: _regular_file(tar, inner) for inner in chosen}
     with gzip.open(source) as compressed:
-        return compressed.read()
+        return dict.fromkeys(chosen, compressed.read())
+
+
+def _regular_file(tar: tarfile.TarFile, inner: str) -> bytes:
+    stream = tar.extractfile(inner)
+    assert stream is not None  # _sizes lists regular files only
+    return stream.read()
 
 
 # -- reading them ------------------------------------------------------------------------------------------

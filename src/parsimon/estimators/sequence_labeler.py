@@ -14,9 +14,9 @@ from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, Labels
 from parsimon.features.item_features import ItemFeatures, MatrixFeatures, SparseSequences
-from parsimon.features.presets import get_preset, preset_names
 from parsimon.features.template_features import TemplateFeatures
-from parsimon.features.templates import TemplateSet
+from parsimon.features.templates import TemplateSet, as_templates
+from parsimon.growth import Growth
 from parsimon.label_schemes import Transitions, constraints, forbid
 from parsimon.losses import Loss
 from parsimon.metrics import has_spans, span_f1, token_accuracy
@@ -56,6 +56,8 @@ class SequenceLabeler(BaseEstimator):
         Takes the place of `l1` and `l2`; for instance ``GroupLasso(5.0)``, which drops whole templates.
     selection : Selection or None
         A first stage that chooses templates, for instance ``Sparseptron(budget=30)``; all else is about the second.
+    growth : Growth or None
+        Templates that come in later, and only where the shorter tests that they contain are active.
     penalize_bias : bool
         Whether biases and label bigrams are penalised like all other features, as Wapiti and CRFsuite do.
     candidates : {"all", "seen"}
@@ -102,6 +104,7 @@ class SequenceLabeler(BaseEstimator):
         loss: str | Loss = "log",
         penalty: Penalty | None = None,
         selection: Selection | None = None,
+        growth: Growth | None = None,
         penalize_bias: bool = True,
         candidates: str = "all",
         cutoff: int = 1,
@@ -125,6 +128,7 @@ class SequenceLabeler(BaseEstimator):
         self.loss = loss
         self.penalty = penalty
         self.selection = selection
+        self.growth = growth
         self.penalize_bias = penalize_bias
         self.candidates = candidates
         self.cutoff = cutoff
@@ -276,6 +280,7 @@ class SequenceLabeler(BaseEstimator):
             prune=self.prune,
             debias=self.debias,
             selection=self.selection,
+            growth=self.growth,
             threads=self._threads,
             callbacks=() if self.callback is None else (self.callback,),
         )
@@ -354,17 +359,3 @@ class SequenceLabeler(BaseEstimator):
         if isinstance(model, bytes):
             state = {**state, "model_": parse_model(model)}
         super().__setstate__(state)
-
-
-def as_templates(templates: str | Path | TemplateSet) -> TemplateSet:
-    """A template set, a preset by name, or a file."""
-    if isinstance(templates, TemplateSet):
-        return templates
-    if isinstance(templates, str) and templates in preset_names():
-        return get_preset(templates)
-    if isinstance(templates, str) and not Path(templates).exists():
-        raise ParsimonError(
-            f"there is no template file {templates!r} and no preset of that name; "
-            f"presets are {', '.join(preset_names())}."
-        )
-    return TemplateSet.load(Path(templates))

@@ -14,7 +14,7 @@ from parsimon.errors import ParsimonError
 from parsimon.features.templates import KIND_LETTERS, Kind, Template, TemplateSet, Test
 from parsimon.features.transforms import Transform
 
-__all__ = ["bias", "conjunction", "label_bigram", "ngrams"]
+__all__ = ["bias", "conjunction", "label_bigram", "ngram", "ngrams", "with_kind"]
 
 
 def ngrams(
@@ -47,17 +47,40 @@ def ngrams(
         raise ParsimonError(
             f"window = {window} leaves no room for n-grams of size {min(sizes)}, make it larger"
         )
+    return TemplateSet(
+        tuple(
+            template
+            for size in sizes
+            for first in range(-window, window - size + 2)
+            for template in ngram(first, first + size - 1, column, transform, kind, name)
+        )
+    )
+
+
+def ngram(
+    first: int,
+    last: int,
+    column: int = 0,
+    transform: str | Transform = "",
+    kind: Kind = "node",
+    name: str | None = None,
+) -> TemplateSet:
+    """The one n-gram of a column that goes from token `first` to token `last`, counted from the current one.
+
+    >>> ngram(-1, 0, name="letter", kind="both").dumps()
+    '*:letter[-1..0]=%x[-1,0]/%x[0,0]\\n'
+    """
+    if last < first:
+        raise ParsimonError(
+            f"the n-gram from {first} to {last} has no token: last must not lie before first, "
+            "as in ngram(-1, 1)"
+        )
     if not isinstance(transform, Transform):
         transform = Transform.parse(transform)
     name = _default_name(column, transform) if name is None else name
-    templates = []
-    for size in sizes:
-        for first in range(-window, window - size + 2):
-            last = first + size - 1
-            place = f"[{first}]" if size == 1 else f"[{first}..{last}]"
-            tests = [Test(offset, column, transform) for offset in range(first, last + 1)]
-            templates.append(_template(kind, name + place, tests))
-    return TemplateSet(tuple(templates))
+    place = f"[{first}]" if first == last else f"[{first}..{last}]"
+    tests = [Test(offset, column, transform) for offset in range(first, last + 1)]
+    return TemplateSet((_template(kind, name + place, tests),))
 
 
 def conjunction(*parts: tuple[str, Test], kind: Kind = "node") -> TemplateSet:
@@ -82,14 +105,36 @@ def label_bigram() -> TemplateSet:
     return TemplateSet((Template("edge", ("B",)),))
 
 
+def with_kind(templates: TemplateSet, kind: Kind) -> TemplateSet:
+    """The same tests made with the label (`node`), with the pair of labels (`edge`), or with `both`.
+
+    Templates without tests, the bias and the label bigram, stay what they are.
+
+    >>> with_kind(ngrams(n=1, window=0) + label_bigram(), "both").names
+    ('*:word[0]', 'B')
+    """
+    letter = _letter(kind)
+    return TemplateSet(
+        tuple(
+            Template(kind, (letter + str(t.pieces[0])[1:], *t.pieces[1:])) if t.tests else t
+            for t in templates
+        ),
+        templates.boundary,
+    )
+
+
 def _template(kind: Kind, identifier: str, tests: list[Test]) -> Template:
     """`U:identifier=value/value/...`."""
-    if kind not in KIND_LETTERS:
-        raise ParsimonError(f"kind = {kind!r} is unknown, it is one of {', '.join(KIND_LETTERS)}")
-    pieces: list[str | Test] = [f"{KIND_LETTERS[kind]}:{identifier}="]
+    pieces: list[str | Test] = [f"{_letter(kind)}:{identifier}="]
     for place, test in enumerate(tests):
         pieces += ["/", test] if place else [test]
     return Template(kind, tuple(pieces))
+
+
+def _letter(kind: Kind) -> str:
+    if kind not in KIND_LETTERS:
+        raise ParsimonError(f"kind = {kind!r} is unknown, it is one of {', '.join(KIND_LETTERS)}")
+    return KIND_LETTERS[kind]
 
 
 def _default_name(column: int, transform: Transform) -> str:

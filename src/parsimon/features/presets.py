@@ -1,9 +1,10 @@
 """Template sets with a name, for those who want to start without writing a template file.
 
->>> sorted(preset_names())
-['chunking', 'martins-chunking', 'martins-ner', 'ner', 'pos', 'python-code', 'words']
->>> len(get_preset("chunking"))
-20
+>>> sorted(name for name in preset_names() if not name.startswith("nettalk"))
+['chunking', 'martins-chunking', 'martins-ner', 'ner', 'pos', 'python-code', 'suzuki-pos', 'suzuki-pos+',
+'words']
+>>> len(get_preset("chunking")), len(get_preset("nettalk-5grm+"))
+(20, 9)
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
+from typing import Literal, get_args
 
 from parsimon.errors import ParsimonError
-from parsimon.features.ngrams import bias, conjunction, label_bigram, ngrams
+from parsimon.features.ngrams import bias, conjunction, label_bigram, ngram, ngrams, with_kind
 from parsimon.features.templates import TemplateSet, Test
 
 __all__ = ["PRESETS", "Preset", "get_preset", "preset_names"]
@@ -188,7 +191,94 @@ def _martins_ner() -> TemplateSet:
     return templates + label_bigram()
 
 
+_Windows = Literal["", "-", "+", "++"]
+
+
+def _nettalk(n: int, which: _Windows) -> TemplateSet:
+    """Letter windows for letter-to-sound (Lavergne et al. 2010, section 5.1.1), each with label and label pair.
+
+    The paper's words are "all features testing embedded windows of k letters, for all 0 ≤ k ≤ n" for n-grm,
+    "only [...] the window of length n" for n-grm-, "we add features for odd-size windows" for n-grm+, and "all
+    sequences of letters up to size n occurring in current window" for n-grm++. Its example, at the e of
+    lemma, has ∅, e and lem for 3-grm, only lem for 3-grm-, also le and em for 3-grm+, also l and m for 3-grm++.
+    So n-grm has the windows of odd length with the letter in their middle, and it is those of *even* length that
+    n-grm+ adds: for each length the two with the letter next to the middle. (The paper's 250 million features of
+    5-grm+ agree with this, see docs/templates.md; every window that holds the letter would make 279 million.)
+
+    ∅, the test of nothing, is the bias and the label bigram. n-grm- has neither.
+    """
+    reach = n // 2
+    if which == "-":
+        return ngram(-reach, reach, kind="both", name="letter")
+    if which == "++":
+        windows = [(i, j) for i in range(-reach, reach + 1) for j in range(i, reach + 1)]
+        windows.sort(key=lambda ends: (ends[1] - ends[0], ends))
+    else:
+        windows = [(0, 0)]
+        for k in range(1, reach + 1):
+            windows += [(-k, k - 1), (1 - k, k)] if which == "+" else []
+            windows.append((-k, k))
+    templates = bias()
+    for first, last in windows:
+        templates += ngram(first, last, kind="both", name="letter")
+    return templates + label_bigram()
+
+
+def _suzuki_pos(pairs: bool) -> TemplateSet:
+    """The part-of-speech templates of Suzuki and Isozaki (2008) as Lavergne et al. (2010, 5.1.2) have them.
+
+    "the current words (as written and lowercased), prefixes and suffixes up to length 4, and typographical
+    characteristics (case, etc.) of the words" and "individual and pairs of words in a window of 5 words".
+    Pairs are of neighbours: four of them. (All ten pairs would make far more than the paper's 70.2 million
+    features, see docs/templates.md.)
+
+    The paper does not say which tests are also made with the label pair. Here these are the single tests of the
+    two tokens that the labels of a pair belong to: all those of the current token, and the word before it.
+    """
+    kind: Literal["node", "both"] = "both" if pairs else "node"
+    current = ngrams(0, n=1, window=0, transform="lower", name="lower") + _affixes(4)
+    for name, transform in (
+        ("case", "case"),
+        ("digit", "has-digit"),
+        ("punct", "has-punct"),
+        ("hyphen", "test:-"),
+    ):
+        current += ngram(0, 0, transform=transform, name=name)
+    return (
+        bias()
+        + ngram(-2, -2, name="word")
+        + ngram(-1, -1, name="word", kind=kind)
+        + ngram(0, 0, name="word", kind=kind)
+        + ngram(1, 1, name="word")
+        + ngram(2, 2, name="word")
+        + ngrams(0, n=2, window=2, name="word")
+        + with_kind(current, kind)
+        + label_bigram()
+    )
+
+
 _WORD, _POS = "the word", "its part of speech"
+
+_WINDOWS: dict[_Windows, str] = {
+    "": "windows of 1 to {n} letters around the letter",
+    "-": "the window of {n} letters around the letter, and no other",
+    "+": "windows of 1 to {n} letters, those of even length too",
+    "++": "every string of letters in the window of {n}",
+}
+
+
+def _nettalk_presets() -> list[Preset]:
+    return [
+        Preset(
+            f"nettalk-{n}grm{which}",
+            f"letter-to-sound (Lavergne et al. 2010), with label pairs: {_WINDOWS[which].format(n=n)}",
+            ("the letter",),
+            partial(_nettalk, n, which),
+        )
+        for n in (1, 3, 5, 7)
+        for which in get_args(_Windows)
+    ]
+
 
 PRESETS: dict[str, Preset] = {
     preset.name: preset
@@ -214,6 +304,19 @@ PRESETS: dict[str, Preset] = {
             "named entities, over-complete (Martins et al. 2011): the same and affixes, case, punctuation, digits",
             (_WORD, _POS),
             _martins_ner,
+        ),
+        *_nettalk_presets(),
+        Preset(
+            "suzuki-pos",
+            "part-of-speech tagging (Suzuki & Isozaki 2008): words and pairs of words in ±2, affixes up to 4, case",
+            (_WORD,),
+            partial(_suzuki_pos, pairs=False),
+        ),
+        Preset(
+            "suzuki-pos+",
+            "the same, tests of the current token and of the word before also with label pairs",
+            (_WORD,),
+            partial(_suzuki_pos, pairs=True),
         ),
     )
 }

@@ -83,6 +83,11 @@ class TemplateFeatures:
         self._pair = Expansion([t for t in self.templates if t.kind != "node"], inputs)
 
     @property
+    def expansions(self) -> tuple[Expansion, Expansion]:
+        """The templates of tokens and those of steps, with their attributes."""
+        return self._node, self._pair
+
+    @property
     def n_node(self) -> int:
         """How many attributes of tokens there are."""
         return self._node.n_attributes
@@ -94,15 +99,24 @@ class TemplateFeatures:
 
     def learn(self, X: Columns, threads: int = 1) -> Observations:
         """Numbers every attribute that occurs at least `cutoff` times."""
-        self.strings = X.strings
-        observations = self._expand(X, self.strings, self.strings.add, learn=True, threads=threads)
+        observations = self.number(X, threads)
         if self.cutoff <= 1:
             return observations
-        node = np.bincount(observations.node.index, minlength=self.n_node) >= self.cutoff
-        pair = np.bincount(observations.pair.index, minlength=self.n_pair) >= self.cutoff
+        node, pair = self.frequent(observations)
         kept = self.keep(node, pair)
         self._node, self._pair, self.strings = kept._node, kept._pair, kept.strings
         return Observations(observations.node.keep(node), observations.pair.keep(pair), observations.lengths)
+
+    def number(self, X: Columns, threads: int = 1) -> Observations:
+        """Numbers every attribute, however rare: template by template, in order of first occurrence."""
+        self.strings = X.strings
+        return self._expand(X, self.strings, self.strings.add, learn=True, threads=threads)
+
+    def frequent(self, observations: Observations) -> tuple[BoolArray, BoolArray]:
+        """Which attributes of tokens and of steps occur at least `cutoff` times."""
+        node = np.bincount(observations.node.index, minlength=self.n_node) >= self.cutoff
+        pair = np.bincount(observations.pair.index, minlength=self.n_pair) >= self.cutoff
+        return node, pair
 
     def observe(self, X: Columns, threads: int = 1) -> Observations:
         """The attributes of X that are known."""
@@ -129,6 +143,13 @@ class TemplateFeatures:
         kept = TemplateFeatures(self.templates, self.cutoff, StringTable.unpack(*self.strings.pack(used)))
         for expansion, part in zip((kept._node, kept._pair), chosen, strict=True):
             expansion.load([renumber[tuples] for tuples in part])
+        return kept
+
+    def narrow(self, node: BoolArray, pair: BoolArray) -> TemplateFeatures:
+        """The space of some attributes only, with the same table of strings (which others may share)."""
+        kept = TemplateFeatures(self.templates, self.cutoff, self.strings)
+        kept._node.load(_chosen(self._node, node))
+        kept._pair.load(_chosen(self._pair, pair))
         return kept
 
     def only(self, kept: BoolArray) -> TemplateFeatures:

@@ -22,7 +22,7 @@ from typing import ClassVar, Literal, cast, get_args, overload
 from parsimon.errors import ParsimonError
 from parsimon.features.transforms import IDENTITY, Transform
 
-__all__ = ["KIND_LETTERS", "Boundary", "Kind", "Template", "TemplateSet", "Test"]
+__all__ = ["KIND_LETTERS", "Boundary", "Kind", "Template", "TemplateSet", "Test", "as_templates"]
 
 Kind = Literal["node", "edge", "both"]
 Boundary = Literal["wapiti", "crf++"]
@@ -322,6 +322,22 @@ class TemplateSet(Sequence[Template]):
         if isinstance(index, slice):
             return TemplateSet(self.templates[index], self.boundary)
         return self.templates[index]
+
+
+def as_templates(templates: str | os.PathLike[str] | TemplateSet) -> TemplateSet:
+    """A template set, a preset by name, or a file."""
+    from parsimon.features.presets import get_preset, preset_names  # which are made of templates
+
+    if isinstance(templates, TemplateSet):
+        return templates
+    if isinstance(templates, str) and templates in preset_names():
+        return get_preset(templates)
+    if isinstance(templates, str) and not Path(templates).exists():
+        raise ParsimonError(
+            f"there is no template file {templates!r} and no preset of that name; "
+            f"presets are {', '.join(preset_names())}."
+        )
+    return TemplateSet.load(templates)
 
 
 # --- Reading a file -----------------------------------------------------------------------------------------

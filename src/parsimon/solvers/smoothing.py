@@ -87,7 +87,7 @@ def expected_cost(smooth: Problem, weights: Weights) -> tuple[float, Array]:
     total = 0.0
     assert weights.features is not None
     for batch in smooth.batches:
-        scores = batch.design.restrict(weights.features).scores(weights.values)
+        scores = batch.design.scores_of(weights.values, weights.features)
         _, parts = loss(batch.structure, scores, batch.gold)
         total += loss.cost * batch.structure.missed(parts, batch.gold)
         batch.design.pullback(parts, gradient)

@@ -19,7 +19,7 @@ from parsimon.arrays import Array, IntArray
 from parsimon.certificate import lower_bound
 from parsimon.groups import Groups
 from parsimon.penalties.base import never_dropped
-from parsimon.problem import Problem
+from parsimon.problem import Problem, Steep
 from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights
 from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
 
@@ -107,8 +107,8 @@ class WorkingSet:
             used, best = 0, view.objective
             narrow = problem.restrict(chosen)
             first = Weights(weights.at(chosen), None, len(chosen))
-            diagonal = narrow.diagonal(view.variances)
-            known = Known(best - narrow.penalty.value(first.values), view.gradient[chosen], diagonal)
+            diagonal = narrow.diagonal(view.marginals)
+            known = Known(best - narrow.penalty.value(first.values), view.gradient_of(chosen), diagonal)
             del view
             for number, step in enumerate(self.inner.iterate(narrow, first, memory, known)):
                 weights = Weights(step.weights.values, chosen, problem.n_features)
@@ -150,23 +150,30 @@ class View:
     """The optimality conditions of all features at some weights."""
 
     objective: float
-    gradient: Array = field(repr=False)
     largest: float
     gap: float | None
-    variances: list[Any] = field(repr=False)  # second derivatives by part scores, batch by batch
+    marginals: list[Any] = field(repr=False)  # of labels, batch by batch
+
+    def gradient_of(self, features: IntArray) -> Array:
+        """The gradient of the loss by some features (ascending) that were looked at."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class FeatureView(View):
-    """For penalties on single weights."""
+    """For penalties on single weights. Only steep features are known, and those that are not zero."""
 
-    candidates: IntArray = field(repr=False)  # features that violate their condition, or nearly
-    steepness: Array = field(repr=False)
+    known: IntArray = field(repr=False)  # ascending
+    gradient: Array = field(repr=False)  # theirs
+
+    def gradient_of(self, features: IntArray) -> Array:
+        """The gradient of known features."""
+        return self.gradient[np.searchsorted(self.known, features)]
 
     def with_steepest(self, active: IntArray, room: int) -> IntArray:
         """The active features and so many others."""
-        others = ~np.isin(self.candidates, active, assume_unique=True)
-        candidates, steepness = self.candidates[others], self.steepness[others]
+        others = ~np.isin(self.known, active, assume_unique=True)
+        candidates, steepness = self.known[others], np.abs(self.gradient[others])
         if len(candidates) > room:
             candidates = candidates[np.argpartition(-steepness, room - 1)[:room]] if room else candidates[:0]
         return np.union1d(active, candidates)
@@ -176,9 +183,14 @@ class FeatureView(View):
 class GroupView(View):
     """For penalties on groups: whole groups come in."""
 
+    gradient: Array = field(repr=False)  # of all features
     groups: Groups
     violation: Array  # of each group
     free: IntArray = field(repr=False)  # features that are in no group that could be dropped
+
+    def gradient_of(self, features: IntArray) -> Array:
+        """The gradient of any features."""
+        return self.gradient[features]
 
     def with_groups(self, active: IntArray, new: int) -> IntArray:
         """The features of all groups with an active feature, and of so many others that violate most."""
@@ -194,39 +206,68 @@ class GroupView(View):
 
 def look_at_all(problem: Problem, weights: Weights, slack: float) -> View:
     """Objective, the largest violation over all features or groups, who might come in, and a duality gap."""
+    penalty: Any = problem.penalty
+    if penalty.groups is not None:
+        return look_at_groups(problem, weights)
     active = weights.features
     assert active is not None
-    variances: list[Any] = []
-    loss, gradient = problem.loss_and_full_gradient(weights.values, active, variances)
-    penalty: Any = problem.penalty
     mine = penalty.restrict(active)
-    objective = loss + mine.value(weights.values)
-    gap = _gap(problem, objective, loss - dot(weights.values, gradient[active]), gradient)
-    if penalty.groups is not None:
-        w = weights.dense()
-        violation = penalty.group_violation(w, gradient)
-        largest, free = float(np.max(violation, initial=0.0)), never_dropped(penalty, problem.n_features)
-        return GroupView(objective, gradient, largest, gap, variances, penalty.groups, violation, free)
-    largest = float(np.max(mine.violation(weights.values, gradient[active]), initial=0.0))
-    kept, their_gradient = [], gradient[active]
-    gradient[active] = 0.0  # from here on the others, whose weights are all zero
+    steep = _steep(problem, weights, slack)
+    objective = steep.loss + mine.value(weights.values)
+    others = ~np.isin(steep.features, active, assume_unique=True)
+    features, gradient = steep.features[others], steep.gradient[others]
+    excess = np.abs(gradient) - (
+        penalty.l1_strength if penalty.weight is None else penalty.l1_strength[features]
+    )
+    largest = max(
+        float(np.max(mine.violation(weights.values, steep.of_active), initial=0.0)),
+        float(np.max(excess, initial=0.0)),
+    )
+    known = np.concatenate([active, features])
+    order = np.argsort(known, kind="stable")
+    known, gradient = known[order], np.concatenate([steep.of_active, gradient])[order]
+    a = steep.loss - dot(weights.values, steep.of_active)
+    # Features that are not steep do not reach the threshold, so they do not matter to the dual norm.
+    gap = _gap(problem, objective, a, gradient, penalty.restrict(known))
+    return FeatureView(objective, largest, gap, steep.marginals, known, gradient)
+
+
+def _steep(problem: Problem, weights: Weights, slack: float) -> Steep:
+    """Features above `slack` of their threshold: by screening, or out of the gradient of all of them."""
+    penalty: Any = problem.penalty
+    active = weights.features
+    assert active is not None
+    if problem.can_screen and penalty.weight is None:
+        return problem.steep(weights.values, active, slack * penalty.l1)
+    marginals: list[Any] = []
+    loss, gradient = problem.loss_and_full_gradient(weights.values, active, marginals)
+    found = []
     for first in range(0, problem.n_features, BLOCK):
         part = slice(first, min(first + BLOCK, problem.n_features))
-        magnitude = np.abs(gradient[part])
         threshold = penalty.l1_strength if penalty.weight is None else penalty.l1_strength[part]
-        largest = max(largest, float(np.max(magnitude - threshold, initial=0.0)))
-        found = np.flatnonzero(magnitude > slack * threshold)
-        kept.append((found + first, magnitude[found]))
-    gradient[active] = their_gradient
-    candidates = np.concatenate([c for c, _ in kept]) if kept else np.zeros(0, np.int64)
-    steepness = np.concatenate([s for _, s in kept]) if kept else np.zeros(0)
-    return FeatureView(objective, gradient, largest, gap, variances, candidates, steepness)
+        found.append(np.flatnonzero(np.abs(gradient[part]) > slack * threshold) + first)
+    features = np.concatenate([np.zeros(0, np.int64), *found])
+    return Steep(loss, features, gradient[features], gradient[active], marginals, slack * penalty.l1)
 
 
-def _gap(problem: Problem, objective: float, a: float, gradient: Array) -> float | None:
+def look_at_groups(problem: Problem, weights: Weights) -> GroupView:
+    """The same for a penalty on groups."""
+    active = weights.features
+    assert active is not None
+    marginals: list[Any] = []
+    loss, gradient = problem.loss_and_full_gradient(weights.values, active, marginals)
+    penalty: Any = problem.penalty
+    objective = loss + penalty.restrict(active).value(weights.values)
+    gap = _gap(problem, objective, loss - dot(weights.values, gradient[active]), gradient, penalty)
+    violation = penalty.group_violation(weights.dense(), gradient)
+    largest, free = float(np.max(violation, initial=0.0)), never_dropped(penalty, problem.n_features)
+    return GroupView(objective, largest, gap, marginals, gradient, penalty.groups, violation, free)
+
+
+def _gap(problem: Problem, objective: float, a: float, gradient: Array, penalty: Any) -> float | None:
     """How much lower the optimum can be, where that is known: a convex loss, a penalty on all features."""
     complete = not any(np.any(batch.gold < 0) for batch in problem.batches)  # else the problem is not convex
     if problem.loss.name != "log" or not complete:
         return None
-    bound = lower_bound(a, gradient, problem.penalty)
+    bound = lower_bound(a, gradient, penalty)
     return objective - bound if bound > 0 else None

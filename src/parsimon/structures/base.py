@@ -50,8 +50,8 @@ class Structure(Protocol):
         """log Z of every instance, and the marginals of all parts (may overwrite `scores`)."""
         ...
 
-    def variances(self, marginals: Any) -> Any:
-        """p(1 − p) of every part, or nearly: what the second derivative by that part's score is."""
+    def variances(self, marginals: Array) -> Any:
+        """p(1 − p) of every part, or nearly, from the marginals of labels: the second derivative by its score."""
         ...
 
     def score(self, scores: Any, output: IntArray) -> Array:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -14,26 +15,70 @@ from parsimon.structures.base import Oracle
 from parsimon.workspace import Workspace
 
 
+@dataclass(frozen=True)
+class Posterior:
+    """What forward and backward found: the probability of any label pair at any step can be had from it."""
+
+    compiled: _core.ChainPosterior
+    node: Array  # marginals of labels
+
+
+@dataclass
+class Origins:
+    """What parts are the sum of: Σ sign · marginals + Σ times · indicators of an output."""
+
+    posteriors: list[tuple[float, Posterior]] = field(default_factory=list)
+    outputs: list[tuple[float, IntArray]] = field(default_factory=list)
+
+
 @dataclass
 class ChainParts:
     """A number for every part of a batch of chains: scores, marginals or indicators.
 
-    ``node[t, y]``: label y at token t. ``pair[k, x, y]``: label x followed by y in a step of kind k. All steps
-    of one kind are scored alike, so their marginals are summed.
+    ``node[t, y]``: label y at token t. ``pair[k, x, y]``: label x followed by y in a step whose matrix is k.
+    ``single[e]``: a single pair of labels in steps of a row (see `PairLayout`). All steps of one kind or row are
+    scored alike, so their marginals are summed. A chain that is `keeping` also says what its parts came from.
     """
 
     node: Array  # (n_tokens, Y)
     pair: Array  # (n_kinds, Y, Y)
+    single: Array = field(default_factory=lambda: np.zeros(0))  # (n_singles,)
+    origins: Origins | None = None
 
     def subtract(self, other: ChainParts) -> None:
         """``self -= other``."""
         self.node -= other.node
         self.pair -= other.pair
+        self.single -= other.single
+        if self.origins is not None and other.origins is not None:
+            self.origins.posteriors += [(-sign, p) for sign, p in other.origins.posteriors]
+            self.origins.outputs += [(-times, labels) for times, labels in other.origins.outputs]
 
     def scale(self, factor: float) -> None:
         """``self *= factor``."""
         self.node *= factor
         self.pair *= factor
+        self.single *= factor
+
+
+@dataclass(frozen=True)
+class PairLayout:
+    """How label pairs are scored: by a matrix that many steps share, by single pairs, or by both added up.
+
+    With hundreds of labels and few weights that are not zero, most steps need a handful of pairs, not a matrix.
+    """
+
+    kind: IntArray  # (n_tokens,): the matrix of the step into each token, −1 for none
+    n_kinds: int
+    row: IntArray | None = None  # (n_tokens,): its row of single pairs, −1 for none
+    row_kind: IntArray | None = None  # (n_rows,): the matrix that all steps of a row have
+    single_start: IntArray | None = None  # (n_rows + 1,)
+    single: IntArray | None = None  # (n_singles,): x · 65536 + y, ascending within a row
+
+    @property
+    def n_singles(self) -> int:
+        """How many single pairs there are in all rows."""
+        return 0 if self.single is None else len(self.single)
 
 
 class Chain:
@@ -61,21 +106,57 @@ class Chain:
         weights: Array | None = None,
         threads: int = 1,
         workspace: Workspace | None = None,
+        layout: PairLayout | None = None,
     ) -> None:
         lengths = np.asarray(lengths)
         self.offsets = np.zeros(len(lengths) + 1, np.int64)
         np.cumsum(lengths, out=self.offsets[1:])
         n_tokens = int(self.offsets[-1])
-        if pair_kind is None:
-            pair_kind = np.zeros(n_tokens, np.int32)
-        self.pair_kind = np.ascontiguousarray(pair_kind, np.int32)
+        if layout is None:
+            kinds = np.zeros(n_tokens, np.int32) if pair_kind is None else pair_kind
+            layout = PairLayout(np.ascontiguousarray(kinds, np.int32), n_kinds)
         self.n_labels = n_labels
-        self.n_kinds = n_kinds
         self.weights = weights
         self.threads = threads
         self.first = 0  # the number of the first sequence, for messages
-        self._workspace = workspace or Workspace()
-        self.compiled = _core.Chain(self.offsets, self.pair_kind, weights, n_labels, n_kinds)
+        self._workspace: Workspace | None = workspace or Workspace()
+        self._lay_out(layout)
+
+    def _lay_out(self, layout: PairLayout) -> None:
+        self.layout = layout
+        self.compiled = _core.Chain(
+            self.offsets,
+            layout.kind,
+            self.weights,
+            self.n_labels,
+            layout.n_kinds,
+            layout.row,
+            layout.row_kind,
+            layout.single_start,
+            layout.single,
+        )
+
+    def with_layout(self, layout: PairLayout) -> Chain:
+        """The same sequences with label pairs scored in another way."""
+        other = copy(self)
+        other._lay_out(layout)
+        return other
+
+    def keeping(self) -> Chain:
+        """The same sequences; its parts say what they came from, and stay valid when others are made."""
+        other = copy(self)
+        other._workspace = None
+        return other
+
+    @property
+    def pair_kind(self) -> IntArray:
+        """The matrix of the step into each token, −1 for none."""
+        return self.layout.kind
+
+    @property
+    def n_kinds(self) -> int:
+        """How many matrices of pair scores there are."""
+        return self.layout.n_kinds
 
     @property
     def n_instances(self) -> int:
@@ -91,14 +172,14 @@ class Chain:
         """The best label sequences (Viterbi), and their scores."""
         best = np.empty(self.n_instances)
         labels = np.empty(self.n_tokens, np.int32)
-        if not self.compiled.argmax(scores.node, scores.pair, best, labels, self.threads):
+        if not self.compiled.argmax(scores.node, scores.pair, scores.single, best, labels, self.threads):
             raise self._infeasible(best)
         return best, labels
 
     def cost_argmax(self, scores: ChainParts, gold: IntArray, cost: float = 1.0) -> tuple[Array, IntArray]:
         """argmax of score + cost · (number of labels that differ from gold). Unknown gold labels cost nothing."""
         node = self.augment(scores, gold, cost).node
-        return self.argmax(ChainParts(node, scores.pair))
+        return self.argmax(ChainParts(node, scores.pair, scores.single))
 
     def augment(self, scores: ChainParts, gold: IntArray, cost: float) -> ChainParts:
         """New scores, with `cost` added to every label that differs from gold."""
@@ -106,36 +187,59 @@ class Chain:
         known = np.flatnonzero(gold >= 0)
         node[known] += cost
         node[known, gold[known]] -= cost
-        return ChainParts(node, scores.pair.copy())
+        return ChainParts(node, scores.pair.copy(), scores.single.copy())
 
     def marginals(self, scores: ChainParts) -> tuple[Array, ChainParts]:
         """log Z and marginals (forward–backward). Node marginals take the place of the node scores."""
         log_z = np.empty(self.n_instances)
-        pair = np.empty_like(scores.pair)
-        scratch = self._workspace.array("chain", 2 * self.n_tokens, self.n_labels + 3).reshape(-1)
+        pair, single = np.empty_like(scores.pair), np.empty_like(scores.single)
+        kept, scratch = None, np.zeros(0)
+        if self._workspace is None:
+            kept = _core.ChainPosterior()
+        else:
+            scratch = self._workspace.array("chain", 2 * self.n_tokens, self.n_labels + 3).reshape(-1)
         if not self.compiled.marginals(
-            scores.node, scores.pair, log_z, scores.node, pair, scratch, self.threads
+            scores.node,
+            scores.pair,
+            scores.single,
+            log_z,
+            scores.node,
+            pair,
+            single,
+            scratch,
+            kept,
+            self.threads,
         ):
             raise self._infeasible(log_z)
-        return log_z, ChainParts(scores.node, pair)
+        origins = None if kept is None else Origins([(1.0, Posterior(kept, scores.node.copy()))])
+        return log_z, ChainParts(scores.node, pair, single, origins)
 
-    def variances(self, marginals: ChainParts) -> ChainParts:
-        """p(1 − p) of every part, those of pairs with p(x, y) taken as p(x) p(y): the Hessian's diagonal, nearly."""
-        out = ChainParts(np.empty_like(marginals.node), np.empty_like(marginals.pair))
-        self.compiled.variances(marginals.node, out.node, out.pair, self.threads)
+    def variances(self, marginals: Array) -> ChainParts:
+        """p(1 − p) of every part from the marginals of labels, those of pairs with p(x, y) taken as p(x) p(y).
+
+        That is the Hessian's diagonal by part scores, nearly.
+        """
+        out = self._zeros()
+        self.compiled.variances(marginals, out.node, out.pair, out.single, self.threads)
         return out
+
+    def _zeros(self) -> ChainParts:
+        Y = self.n_labels
+        return ChainParts(
+            np.zeros((self.n_tokens, Y)), np.zeros((self.n_kinds, Y, Y)), np.zeros(self.layout.n_singles)
+        )
 
     def kbest(self, scores: ChainParts, k: int) -> tuple[Array, IntArray]:
         """The k best label sequences: scores (k, n_sequences), −∞ where there are fewer; labels (k, n_tokens)."""
         values = np.empty((k, self.n_instances))
         labels = np.empty((k, self.n_tokens), np.int32)
-        self.compiled.kbest(scores.node, scores.pair, values, labels, self.threads)
+        self.compiled.kbest(scores.node, scores.pair, scores.single, values, labels, self.threads)
         return values, labels
 
     def sample(self, scores: ChainParts, n: int = 1, seed: int = 0) -> IntArray:
         """n draws from p(y) ∝ exp(score): labels (n, n_tokens). The same for any number of threads."""
         labels = np.empty((n, self.n_tokens), np.int32)
-        if not self.compiled.sample(scores.node, scores.pair, seed, labels, self.threads):
+        if not self.compiled.sample(scores.node, scores.pair, scores.single, seed, labels, self.threads):
             raise ParsimonError("some sequence has no possible labelling under the given constraints.")
         return labels
 
@@ -143,21 +247,29 @@ class Chain:
         """The score of complete label sequences."""
         out = np.empty(self.n_instances)
         self.compiled.score(
-            scores.node, scores.pair, np.ascontiguousarray(output, np.int32), out, self.threads
+            scores.node, scores.pair, scores.single, np.ascontiguousarray(output, np.int32), out, self.threads
         )
         return out
 
     def indicators(self, output: IntArray) -> ChainParts:
         """Ones (or the sequence's weight) at the parts of complete label sequences."""
-        parts = ChainParts(
-            np.zeros((self.n_tokens, self.n_labels)), np.zeros((self.n_kinds, self.n_labels, self.n_labels))
-        )
+        parts = self._zeros()
+        if self._workspace is None:
+            parts.origins = Origins()
         self.add_output(parts, output, 1.0)
         return parts
 
     def add_output(self, parts: ChainParts, output: IntArray, times: float) -> None:
         """parts += times · indicators(output)."""
-        self.compiled.add(np.ascontiguousarray(output, np.int32), times, parts.node, parts.pair)
+        labels = np.ascontiguousarray(output, np.int32)
+        self.compiled.add(labels, times, parts.node, parts.pair, parts.single)
+        if parts.origins is not None:
+            parts.origins.outputs.append((times, labels))
+
+    def weight_of_tokens(self) -> Array:
+        """The weight of each token's sequence."""
+        lengths = np.diff(self.offsets)
+        return np.repeat(np.ones(len(lengths)) if self.weights is None else self.weights, lengths)
 
     def missed(self, parts: ChainParts, gold: IntArray) -> float:
         """Σ over tokens of 1 − μ(gold label), where `parts` is μ − gold."""
@@ -171,7 +283,7 @@ class Chain:
         kept = node[given, output[given]]
         node[given] = -np.inf
         node[given, output[given]] = kept
-        return ChainParts(node, scores.pair)
+        return ChainParts(node, scores.pair, scores.single)
 
     def weigh(self, values: Array) -> float:
         """Σ weight · value over sequences."""
