@@ -100,6 +100,8 @@ struct PairTable {
     std::vector<double> forward, backward;  // [K][Y][stride]
     std::vector<double> shift;              // [K]: what was subtracted before exp
     std::vector<double> singles, base;      // [E]: lifted, and what the matrix alone has at this place
+    std::vector<char> loses_digits;         // [R]: whether some pair leaves less than this share of what the matrix has
+    static constexpr double least_left = 1e-5;
     double spread = 0;
     bool forbidden = false;
 
@@ -158,8 +160,7 @@ struct PairTable {
         if (kind >= 0) {
             product<Semiring>(left, back ? from(kind) : into(kind), Y, S, out);
         } else {
-            double sum = Semiring::zero;
-            for (int64_t i = 0; i < Y; ++i) sum = Semiring::fold(sum, left[i], Semiring::one);
+            const double sum = total<Semiring>(left);
             for (int64_t j = 0; j < S; ++j) out[j] = sum;
         }
         if (row < 0) return;
@@ -170,8 +171,9 @@ struct PairTable {
                 out[back ? x : y] += left[back ? y : x] * (singles[e] - base[e]);
             }
             // Where a pair all but takes away what the matrix has, digits would be lost.
+            if (!loses_digits[row]) return;
             for (int64_t e = first; e < last; ++e) {
-                if (singles[e] >= 0.1 * base[e]) continue;
+                if (singles[e] >= least_left * base[e]) continue;
                 const int64_t target = back ? first_of(shape->single[e]) : second_of(shape->single[e]);
                 out[target] = at_target<Semiring>(left, row, kind, target, back);
             }
@@ -185,6 +187,19 @@ struct PairTable {
             if (anew) out[target] = at_target<Semiring>(left, row, kind, target, back);
             else out[target] = std::max(out[target], left[source] + singles[e]);
         }
+    }
+
+    // ⊕ over labels; in scaled sums padding is zero.
+    template <class Semiring>
+    double total(const double* left) const {
+        if (!Semiring::scaled) {
+            double sum = Semiring::zero;
+            for (int64_t i = 0; i < n_labels; ++i) sum = Semiring::fold(sum, left[i], Semiring::one);
+            return sum;
+        }
+        Lanes sum = Lanes{0.0, 0.0, 0.0, 0.0};
+        for (int64_t i = 0; i < stride; i += 4) sum += load(left + i);
+        return (sum[0] + sum[1]) + (sum[2] + sum[3]);
     }
 
     // ⊕ over labels of left ⊗ the lifted pair, for one label at the other end.
@@ -223,6 +238,7 @@ struct PairTable {
         if (!n) return;
         singles.resize(n);
         base.resize(n);
+        loses_digits.assign(shape->n_rows, 0);
         constexpr int64_t grain = 256;
         const int64_t pieces = (shape->n_rows + grain - 1) / grain;
         std::vector<std::pair<double, double>> ranges(pieces, {0.0, 0.0});
@@ -235,6 +251,7 @@ struct PairTable {
                     const double score = scores.single[e];
                     base[e] = kind < 0 ? Semiring::one : into(kind)[x * stride + y];
                     singles[e] = Semiring::times(base[e], Semiring::lift(score, 0.0));
+                    if (singles[e] < least_left * base[e]) loses_digits[r] = 1;
                     low = std::min(low, score);
                     high = std::max(high, score);
                 }
@@ -443,6 +460,12 @@ void add_outer_columns(const int32_t* steps, int64_t n, const double* left, cons
 
 inline void add_outer(const int32_t* steps, int64_t n, const double* left, const double* right, int64_t Y,
                       int64_t S, double* sum) {
+    constexpr int64_t tile = 32;  // every row of the sum goes through the steps: few enough to stay in the cache
+    if (S > 24 && n > tile) {
+        for (int64_t first = 0; first < n; first += tile)
+            add_outer(steps + first, std::min(tile, n - first), left, right, Y, S, sum);
+        return;
+    }
     int64_t j = 0;
     for (; j + 24 <= S; j += 24) add_outer_columns<6>(steps, n, left, right + j, Y, S, sum + j);
     switch (S - j) {
@@ -617,18 +640,24 @@ struct MarginalPass {
         const int64_t S = scaled.stride;
         const auto cuts = balanced_cuts(shape.single_start, shape.n_rows, 256);
         parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
-            for (int64_t row = cuts[piece]; row < cuts[piece + 1]; ++row)
-                for (int64_t e = shape.single_start[row]; e < shape.single_start[row + 1]; ++e) {
-                    const int32_t x = first_of(shape.single[e]), y = second_of(shape.single[e]);
-                    double products = 0, exact = 0;
-                    for (int64_t s = shape.row_start[row]; s < shape.row_start[row + 1]; ++s) {
-                        const int64_t t = shape.row_steps[s];
-                        const double l = left[(t - 1) * S + x], r = right[t * S + y];
-                        if (logs_at(t)) exact += std::exp(l + log_table->singles[e] + r);
-                        else products += l * r;
-                    }
-                    single_out[e] = products * scaled.singles[e] + exact;
+            std::vector<double> exact;
+            for (int64_t row = cuts[piece]; row < cuts[piece + 1]; ++row) {
+                const int64_t first = shape.single_start[row], n = shape.single_start[row + 1] - first;
+                double* sum = single_out + first;
+                const uint32_t* pair = shape.single + first;
+                std::fill(sum, sum + n, 0.0);
+                exact.assign(in_logs.empty() ? 0 : n, 0.0);
+                for (int64_t s = shape.row_start[row]; s < shape.row_start[row + 1]; ++s) {
+                    const int64_t t = shape.row_steps[s];
+                    const double *l = left + (t - 1) * S, *r = right + t * S;
+                    if (logs_at(t))
+                        for (int64_t e = 0; e < n; ++e)
+                            exact[e] += std::exp(l[first_of(pair[e])] + log_table->singles[first + e] + r[second_of(pair[e])]);
+                    else
+                        for (int64_t e = 0; e < n; ++e) sum[e] += l[first_of(pair[e])] * r[second_of(pair[e])];
                 }
+                for (int64_t e = 0; e < n; ++e) sum[e] = sum[e] * scaled.singles[first + e] + (exact.empty() ? 0.0 : exact[e]);
+            }
         });
     }
 };
@@ -664,8 +693,8 @@ inline bool chain_marginals(const ChainShape& shape, const PartScores& scores, d
 }
 
 // p(1 − p) with p(x, y) = p(x) p(y), for weighted marginals: w p (1 − p).
-inline double pair_variance(const double* here, int64_t Y, int64_t x, int64_t y, double weight) {
-    const double both = here[x - Y] / (weight * weight) * here[y];
+inline double pair_variance(const double* here, int64_t Y, int64_t x, int64_t y, double weight, double inverse) {
+    const double both = here[x - Y] * here[y] * inverse * inverse;
     return weight * both * (1 - both);
 }
 
@@ -690,8 +719,9 @@ inline void chain_variances(const ChainShape& shape, const double* marginals, co
         for (int64_t s = shape.piece_start[p]; s < shape.piece_start[p + 1]; ++s) {
             const int64_t t = shape.steps[s];
             if (!(weight[t] > 0)) continue;
+            const double inverse = 1 / weight[t];
             for (int64_t x = 0; x < Y; ++x)
-                for (int64_t y = 0; y < Y; ++y) sum[x * Y + y] += pair_variance(marginals + t * Y, Y, x, y, weight[t]);
+                for (int64_t y = 0; y < Y; ++y) sum[x * Y + y] += pair_variance(marginals + t * Y, Y, x, y, weight[t], inverse);
         }
     });
     std::fill(out.pair, out.pair + shape.n_kinds * Y * Y, 0.0);
@@ -700,14 +730,16 @@ inline void chain_variances(const ChainShape& shape, const double* marginals, co
     if (!shape.n_rows) return;
     const auto cuts = balanced_cuts(shape.single_start, shape.n_rows, 256);
     parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
-        for (int64_t row = cuts[piece]; row < cuts[piece + 1]; ++row)
-            for (int64_t e = shape.single_start[row]; e < shape.single_start[row + 1]; ++e) {
-                double sum = 0;
-                for (int64_t s = shape.row_start[row]; s < shape.row_start[row + 1]; ++s) {
-                    const int64_t t = shape.row_steps[s];
-                    if (weight[t] > 0) sum += pair_variance(marginals + t * Y, Y, first_of(shape.single[e]), second_of(shape.single[e]), weight[t]);
-                }
-                out.single[e] = sum;
+        for (int64_t row = cuts[piece]; row < cuts[piece + 1]; ++row) {
+            const int64_t first = shape.single_start[row], last = shape.single_start[row + 1];
+            std::fill(out.single + first, out.single + last, 0.0);
+            for (int64_t s = shape.row_start[row]; s < shape.row_start[row + 1]; ++s) {
+                const int64_t t = shape.row_steps[s];
+                if (!(weight[t] > 0)) continue;
+                const double inverse = 1 / weight[t];
+                for (int64_t e = first; e < last; ++e)
+                    out.single[e] += pair_variance(marginals + t * Y, Y, first_of(shape.single[e]), second_of(shape.single[e]), weight[t], inverse);
             }
+        }
     });
 }
