@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "block_descent.hpp"
 #include "columns.hpp"
 #include "extractor.hpp"
 #include "kernels.hpp"
@@ -204,6 +205,45 @@ struct Chain {
 std::vector<char> chosen_blocks(OnlineChain& learner, const In<bool>& blocks) {
     require(static_cast<int64_t>(blocks.size()) == learner.weights().n_blocks(), "one mark a block");
     return {blocks.data(), blocks.data() + blocks.size()};
+}
+
+// What all learners on chains have in common.
+template <class Learner>
+nb::class_<Learner> bind_rounds(nb::module_& m, const char* name) {
+    return nb::class_<Learner>(m, name)
+        .def("add", [](Learner& learner, const LinearMap& node, const LinearMap& pair, const In<int32_t>& row, const Chain& chain,
+                       const In<int32_t>& gold) {
+            chain.check_labels(gold);
+            require(node.rows().size() == static_cast<int64_t>(chain.pair_kind.size()) && row.size() == chain.pair_kind.size(),
+                    "the maps must have a row a token");
+            for (size_t t = 0; t < row.size(); ++t) require(row(t) >= 0 && row(t) < pair.rows().size(), "a step's row is out of range");
+            require(node.features().n_attributes == learner.weights().part(0).n_attributes()
+                        && pair.features().n_attributes == learner.weights().part(1).n_attributes(),
+                    "the maps must have the learner's attributes");
+            learner.add({node, pair, chain.offsets, {row.data(), row.data() + row.size()}, {gold.data(), gold.data() + gold.size()}, chain.weight});
+        }, "node"_a, "pair"_a, "row"_a, "chain"_a, "gold"_a)
+        .def_prop_ro("n_sequences", &Learner::n_sequences)
+        .def_prop_ro("n_weights", [](Learner& learner) { return learner.weights().n_entries(); })
+        .def_prop_ro("rounds", [](Learner& learner) { return learner.weights().round(); })
+        .def("start", [](Learner& learner, const In<int64_t>& features, const In<double>& values) {
+            require(features.size() == values.size() && learner.weights().n_entries() == 0, "weights are set once, at the start");
+            learner.start(features.data(), values.data(), static_cast<int64_t>(features.size()));
+        }, "features"_a, "values"_a);
+}
+
+// Rounds in a given order; question: 0 argmax, 1 cost-augmented argmax, 2 marginals.
+template <class Learner, class Step>
+std::pair<double, int64_t> run_rounds(Learner& learner, const In<int64_t>& order, int question, double cost, Step step) {
+    require(question >= 0 && question <= 2, "no such question");
+    for (size_t i = 0; i < order.size(); ++i) require(order(i) >= 0 && order(i) < learner.n_sequences(), "a sequence number is out of range");
+    nb::gil_scoped_release free;
+    const OnlineSums sums = learner.run(order.data(), static_cast<int64_t>(order.size()), static_cast<Question>(question), cost, step);
+    return {sums.loss, sums.mistakes};
+}
+
+void check_columns(int32_t n_labels, const FeatureRows& node, const FeatureRows& pair) {
+    require(n_labels > 0 && node.width == n_labels && pair.width == static_cast<int64_t>(n_labels) * n_labels,
+            "features must be of labels and of pairs of labels");
 }
 
 // Feature dictionaries in the manner of CRFsuite → rows of attributes: {"w": "the"} is the attribute w:the,
@@ -694,11 +734,45 @@ NB_MODULE(_core, m) {
         return nb::make_tuple(give(std::move(features)), give(std::move(gradients)));
     }, "batches"_a, "threshold"_a, "threads"_a, "Features of labels with a gradient above a threshold, ascending.");
 
-    nb::class_<OnlineChain>(m, "OnlineChain")
+    nb::class_<BlockDescent>(m, "BlockDescent")
+        .def(nb::init<int32_t>(), "n_labels"_a)
+        .def("add", [](BlockDescent& descent, const LinearMap& node, const LinearMap& steps, const In<int32_t>& row, const Chain& chain,
+                       const In<int32_t>& gold) {
+            chain.check_labels(gold);
+            require(node.rows().size() == static_cast<int64_t>(chain.pair_kind.size()) && row.size() == chain.pair_kind.size(),
+                    "the maps must have a row a token");
+            std::vector<int32_t> rows(row.data(), row.data() + row.size());
+            for (const int32_t r : rows) require(r >= 0 && r < steps.rows().size(), "a step's row is out of range");
+            node.attributes();
+            steps.attributes();
+            Grouped groups(chain.offsets, rows, steps.rows().size());
+            descent.add({node, steps, std::move(rows), chain.offsets, {gold.data(), gold.data() + gold.size()}, chain.weight,
+                         std::move(groups.start), std::move(groups.steps)});
+        }, "node"_a, "steps"_a, "row"_a, "chain"_a, "gold"_a)
+        .def("make_blocks", &BlockDescent::make_blocks)
+        .def_prop_ro("n_blocks", &BlockDescent::n_blocks)
+        .def("active_blocks", [](const BlockDescent& descent) { return give(descent.active_blocks()); })
+        .def("sweep", [](BlockDescent& descent, const In<int64_t>& blocks, double l1, double l2, double caution, int threads) {
+            for (size_t i = 0; i < blocks.size(); ++i) require(blocks(i) >= 0 && blocks(i) < descent.n_blocks(), "no such block");
+            nb::gil_scoped_release free;
+            const BlockDescent::Sweep told = descent.sweep(blocks.data(), static_cast<int64_t>(blocks.size()), l1, l2, caution, threads);
+            return std::pair(told.largest, told.changed);
+        }, "blocks"_a, "l1"_a, "l2"_a, "caution"_a, "threads"_a)
+        .def("weights", [](const BlockDescent& descent) {
+            std::vector<int64_t> features;
+            std::vector<double> values;
+            descent.collect(features, values);
+            return nb::make_tuple(give(std::move(features)), give(std::move(values)));
+        })
+        .def("start", [](BlockDescent& descent, const In<int64_t>& features, const In<double>& values) {
+            require(features.size() == values.size(), "one value a feature");
+            descent.start(features.data(), values.data(), static_cast<int64_t>(features.size()));
+        }, "features"_a, "values"_a);
+
+    bind_rounds<OnlineChain>(m, "OnlineChain")
         .def("__init__", [](OnlineChain* self, int32_t n_labels, const FeatureRows& node, const FeatureRows& pair,
                             const In<int32_t>& node_block, const In<int32_t>& pair_block, int64_t n_blocks) {
-            require(n_labels > 0 && node.width == n_labels && pair.width == static_cast<int64_t>(n_labels) * n_labels,
-                    "features must be of labels and of pairs of labels");
+            check_columns(n_labels, node, pair);
             require(n_blocks > 0 && n_blocks <= TouchedRows::most_blocks, "there must be 1 to 4,096 blocks");
             for (const auto& [block, rows] : {std::pair{&node_block, &node}, std::pair{&pair_block, &pair}}) {
                 require(static_cast<int64_t>(block->size()) == rows->n_attributes, "one block an attribute");
@@ -708,29 +782,8 @@ NB_MODULE(_core, m) {
             new (self) OnlineChain(n_labels, OnlineWeights(std::make_shared<FeatureRows>(node), std::make_shared<FeatureRows>(pair),
                                                            node_block.data(), pair_block.data(), n_blocks));
         }, "n_labels"_a, "node"_a, "pair"_a, "node_block"_a, "pair_block"_a, "n_blocks"_a)
-        .def("add", [](OnlineChain& learner, const LinearMap& node, const LinearMap& pair, const In<int32_t>& row,
-                       const Chain& chain, const In<int32_t>& gold) {
-            chain.check_labels(gold);
-            require(node.rows().size() == static_cast<int64_t>(chain.pair_kind.size()) && row.size() == chain.pair_kind.size(),
-                    "the maps must have a row a token");
-            for (size_t t = 0; t < row.size(); ++t) require(row(t) >= 0 && row(t) < pair.rows().size(), "a step's row is out of range");
-            require(node.features().n_attributes == learner.weights().part(0).n_attributes()
-                        && pair.features().n_attributes == learner.weights().part(1).n_attributes(),
-                    "the maps must have the learner's attributes");
-            learner.add({node, pair, chain.offsets, {row.data(), row.data() + row.size()}, {gold.data(), gold.data() + gold.size()}, chain.weight});
-        }, "node"_a, "pair"_a, "row"_a, "chain"_a, "gold"_a)
-        .def_prop_ro("n_sequences", &OnlineChain::n_sequences)
-        .def_prop_ro("n_weights", [](OnlineChain& learner) { return learner.weights().n_entries(); })
-        .def_prop_ro("rounds", [](OnlineChain& learner) { return learner.weights().round(); })
-        // question: 0 argmax, 1 cost-augmented argmax, 2 marginals.
         .def("run", [](OnlineChain& learner, const In<int64_t>& order, int question, double cost, bool passive_aggressive, double step) {
-            require(question >= 0 && question <= 2, "no such question");
-            for (size_t i = 0; i < order.size(); ++i)
-                require(order(i) >= 0 && order(i) < learner.n_sequences(), "a sequence number is out of range");
-            nb::gil_scoped_release free;
-            const OnlineSums sums = learner.run(order.data(), static_cast<int64_t>(order.size()), static_cast<Question>(question), cost,
-                                                {passive_aggressive, step});
-            return std::pair(sums.loss, sums.mistakes);
+            return run_rounds(learner, order, question, cost, Step{passive_aggressive, step});
         }, "order"_a, "question"_a, "cost"_a, "passive_aggressive"_a, "step"_a)
         .def("scale", [](OnlineChain& learner, const In<double>& factors) {
             require(static_cast<int64_t>(factors.size()) == learner.weights().n_blocks(), "one factor a block");
@@ -766,11 +819,31 @@ NB_MODULE(_core, m) {
             require(static_cast<int64_t>(values.size()) == learner.weights().n_entries(), "one number a weight that exists");
             for (size_t i = 0; i < values.size(); ++i) require(std::isfinite(values(i)), "a weight is not finite");
             learner.weights().replace(values.data());
-        }, "values"_a)
-        .def("start", [](OnlineChain& learner, const In<int64_t>& features, const In<double>& values) {
-            require(features.size() == values.size() && learner.weights().n_entries() == 0, "weights are set once, at the start");
-            learner.weights().start(features.data(), values.data(), static_cast<int64_t>(features.size()));
-        }, "features"_a, "values"_a);
+        }, "values"_a);
+
+    bind_rounds<SummedChain>(m, "SummedChain")
+        .def("__init__", [](SummedChain* self, int32_t n_labels, const FeatureRows& node, const FeatureRows& pair,
+                            const In<bool>& node_exempt, const In<bool>& pair_exempt) {
+            check_columns(n_labels, node, pair);
+            require(static_cast<int64_t>(node_exempt.size()) == node.n_attributes && static_cast<int64_t>(pair_exempt.size()) == pair.n_attributes,
+                    "one mark an attribute");
+            new (self) SummedChain(n_labels, SummedWeights(std::make_shared<FeatureRows>(node), std::make_shared<FeatureRows>(pair),
+                                                           node_exempt.data(), pair_exempt.data()));
+        }, "n_labels"_a, "node"_a, "pair"_a, "node_exempt"_a, "pair_exempt"_a)
+        .def("run", [](SummedChain& learner, const In<int64_t>& order, int question, double cost, const In<double>& steps, double l1,
+                       double l2, double negligible) {
+            require(steps.size() == order.size(), "one step a round");
+            for (size_t i = 0; i < steps.size(); ++i) require(steps(i) > 0 && std::isfinite(steps(i)), "steps must be above zero");
+            require(l1 >= 0 && l2 >= 0 && negligible >= 0, "strengths must not be negative");
+            learner.weights().set_penalty(l1, l2, negligible);
+            return run_rounds(learner, order, question, cost, steps.data());
+        }, "order"_a, "question"_a, "cost"_a, "steps"_a, "l1"_a, "l2"_a, "negligible"_a)
+        .def("weights", [](SummedChain& learner) {
+            std::vector<int64_t> features;
+            std::vector<double> values;
+            learner.weights().collect(features, values);
+            return nb::make_tuple(give(std::move(features)), give(std::move(values)));
+        });
 
     m.def("descend", [](const In<double>& gradient, const In<double>& diagonal, const In<double>& curvature, const In2<double>& columns,
                         const In2<double>& projected, const In<double>& w, const In<double>& l1, int sweeps, InOut<double> d, InOut<double> moment) {

@@ -92,6 +92,56 @@ void product(const double* left, const double* matrix, int64_t n, int64_t stride
     }
 }
 
+// ⊕ over labels; in scaled sums padding is zero.
+template <class Semiring>
+double total(const double* left, int64_t n, int64_t stride) {
+    if (!Semiring::scaled) {
+        double sum = Semiring::zero;
+        for (int64_t i = 0; i < n; ++i) sum = Semiring::fold(sum, left[i], Semiring::one);
+        return sum;
+    }
+    Lanes sum = spread(0.0);
+    for (int64_t i = 0; i < stride; i += 4) sum += load(left + i);
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+// The single pairs of a step: lifted, and what the step has there without them (null: one).
+struct SinglePairs {
+    const uint32_t* pair;
+    const double *lifted, *base;
+    int64_t n;
+    bool loses_digits;  // whether some pair leaves less than `least_left` of what there is without it
+};
+constexpr double least_left = 1e-5;
+
+// Puts right what a product has at the targets of single pairs; `anew` is the whole sum for one target.
+template <class Semiring, class Anew>
+void put_right(const double* left, const SinglePairs& pairs, bool back, double* out, Anew&& anew) {
+    const auto base = [&](int64_t e) { return pairs.base ? pairs.base[e] : Semiring::one; };
+    if (Semiring::scaled) {
+        for (int64_t e = 0; e < pairs.n; ++e) {
+            const int32_t x = first_of(pairs.pair[e]), y = second_of(pairs.pair[e]);
+            out[back ? x : y] += left[back ? y : x] * (pairs.lifted[e] - base(e));
+        }
+        // Where a pair all but takes away what the matrix has, digits would be lost.
+        if (!pairs.loses_digits) return;
+        for (int64_t e = 0; e < pairs.n; ++e) {
+            if (pairs.lifted[e] >= least_left * base(e)) continue;
+            const int32_t target = back ? first_of(pairs.pair[e]) : second_of(pairs.pair[e]);
+            out[target] = anew(target);
+        }
+        return;
+    }
+    for (int64_t e = 0; e < pairs.n; ++e) {
+        const int32_t x = first_of(pairs.pair[e]), y = second_of(pairs.pair[e]);
+        const int32_t source = back ? y : x, target = back ? x : y;
+        // A maximum that another pair attains stays what it is; one that this pair attained must be found anew.
+        const bool lost = Semiring::shifted || (pairs.lifted[e] < base(e) && left[source] + base(e) >= out[target]);
+        if (lost) out[target] = anew(target);
+        else out[target] = std::max(out[target], left[source] + pairs.lifted[e]);
+    }
+}
+
 // The scores of label pairs, lifted into a semiring: matrices with rows padded to the vector width, also transposed,
 // so that both recursions run along rows; and single pairs, each with its matrix's share in it.
 struct PairTable {
@@ -101,13 +151,18 @@ struct PairTable {
     std::vector<double> shift;              // [K]: what was subtracted before exp
     std::vector<double> singles, base;      // [E]: lifted, and what the matrix alone has at this place
     std::vector<char> loses_digits;         // [R]: whether some pair leaves less than this share of what the matrix has
-    static constexpr double least_left = 1e-5;
     double spread = 0;
     bool forbidden = false;
 
     const double* into(int64_t kind) const { return forward.data() + kind * n_labels * stride; }
     const double* from(int64_t kind) const { return backward.data() + kind * n_labels * stride; }
-    double shift_of(int64_t kind) const { return kind < 0 ? 0.0 : shift[kind]; }
+    double shift_at(int64_t t) const { return shape->pair_kind[t] < 0 ? 0.0 : shift[shape->pair_kind[t]]; }
+
+    // Whether a pair is not forbidden at the step into token t (in scaled sums).
+    bool possible(int64_t t, int64_t x, int64_t y) const {
+        const int32_t kind = shape->pair_kind[t];
+        return kind < 0 || into(kind)[x * stride + y] > 0;
+    }
 
     template <class Semiring>
     static PairTable lift(const ChainShape& shape, const PartScores& scores, bool both, int threads) {
@@ -160,46 +215,13 @@ struct PairTable {
         if (kind >= 0) {
             product<Semiring>(left, back ? from(kind) : into(kind), Y, S, out);
         } else {
-            const double sum = total<Semiring>(left);
+            const double sum = total<Semiring>(left, Y, S);
             for (int64_t j = 0; j < S; ++j) out[j] = sum;
         }
         if (row < 0) return;
-        const int64_t first = shape->single_start[row], last = shape->single_start[row + 1];
-        if (Semiring::scaled) {
-            for (int64_t e = first; e < last; ++e) {
-                const int32_t x = first_of(shape->single[e]), y = second_of(shape->single[e]);
-                out[back ? x : y] += left[back ? y : x] * (singles[e] - base[e]);
-            }
-            // Where a pair all but takes away what the matrix has, digits would be lost.
-            if (!loses_digits[row]) return;
-            for (int64_t e = first; e < last; ++e) {
-                if (singles[e] >= least_left * base[e]) continue;
-                const int64_t target = back ? first_of(shape->single[e]) : second_of(shape->single[e]);
-                out[target] = at_target<Semiring>(left, row, kind, target, back);
-            }
-            return;
-        }
-        for (int64_t e = first; e < last; ++e) {
-            const int32_t x = first_of(shape->single[e]), y = second_of(shape->single[e]);
-            const int64_t source = back ? y : x, target = back ? x : y;
-            // A maximum that another pair attains stays what it is; one that this pair attained must be found anew.
-            const bool anew = Semiring::shifted || (singles[e] < base[e] && left[source] + base[e] >= out[target]);
-            if (anew) out[target] = at_target<Semiring>(left, row, kind, target, back);
-            else out[target] = std::max(out[target], left[source] + singles[e]);
-        }
-    }
-
-    // ⊕ over labels; in scaled sums padding is zero.
-    template <class Semiring>
-    double total(const double* left) const {
-        if (!Semiring::scaled) {
-            double sum = Semiring::zero;
-            for (int64_t i = 0; i < n_labels; ++i) sum = Semiring::fold(sum, left[i], Semiring::one);
-            return sum;
-        }
-        Lanes sum = Lanes{0.0, 0.0, 0.0, 0.0};
-        for (int64_t i = 0; i < stride; i += 4) sum += load(left + i);
-        return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+        const int64_t first = shape->single_start[row], n = shape->single_start[row + 1] - first;
+        const SinglePairs pairs{shape->single + first, singles.data() + first, base.data() + first, n, loses_digits[row] != 0};
+        put_right<Semiring>(left, pairs, back, out, [&](int64_t target) { return at_target<Semiring>(left, row, kind, target, back); });
     }
 
     // ⊕ over labels of left ⊗ the lifted pair, for one label at the other end.
@@ -278,7 +300,8 @@ struct Lattice {
     double share = 1;            // α β · share = marginal (in logs: α + β − share)
     std::vector<char> reachable; // labels that the last token can have, where pairs are forbidden
 
-    void start(int64_t n, const PairTable& table, double* alpha_of_caller = nullptr) {
+    template <class Table>
+    void start(int64_t n, const Table& table, double* alpha_of_caller = nullptr) {
         length = n;
         n_labels = table.n_labels;
         stride = table.stride;
@@ -320,9 +343,9 @@ inline double sum_of(const double* values, int64_t stride) {
 // Node scores lifted into the semiring, token by token; the sum of what was subtracted goes to `shifts`.
 // False: the scores spread too far for scaled sums.
 template <class Semiring>
-bool lift_nodes(const double* scores, const PairTable& table, Lattice& lattice, double& shifts) {
+bool lift_nodes(const double* scores, double spread_of_pairs, Lattice& lattice, double& shifts) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
-    const double limit = safe_spread - 2 * table.spread;
+    const double limit = safe_spread - 2 * spread_of_pairs;
     for (int64_t t = 0; t < lattice.length; ++t) {
         double* node = lattice.node.data() + t * S;
         std::copy(scores + t * Y, scores + (t + 1) * Y, node);
@@ -338,7 +361,8 @@ bool lift_nodes(const double* scores, const PairTable& table, Lattice& lattice, 
 }
 
 // Whether scaled sums have all but lost a label that token t can have. Only asked where pairs are forbidden.
-inline bool loses_a_label(const PairTable& table, Lattice& lattice, int32_t kind, int64_t t) {
+template <class Table>
+bool loses_a_label(const Table& table, Lattice& lattice, int64_t number, int64_t t) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
     std::vector<char>& reachable = lattice.reachable;
     std::vector<char> before(reachable);
@@ -346,30 +370,30 @@ inline bool loses_a_label(const PairTable& table, Lattice& lattice, int32_t kind
     for (int64_t y = 0; y < Y; ++y) {
         if (lattice.node[t * S + y] == 0) continue;
         bool can = t == 0;
-        for (int64_t x = 0; x < Y && !can; ++x) can = before[x] && (kind < 0 || table.into(kind)[x * S + y] > 0);
+        for (int64_t x = 0; x < Y && !can; ++x) can = before[x] && table.possible(number, x, y);
         reachable[y] = can;
         if (can && !(lattice.alpha[t * S + y] > smallest_share)) return true;
     }
     return false;
 }
 
-// α for a whole sequence (whose first token is number `at`), and log Z (for Max, the best score). In scaled sums α_t is multiplied by 1 / Σ α_{t−1}:
-// the sum of the token before, so that nobody has to wait for it. False: scaled sums will not do.
-template <class Semiring>
-bool forward(const double* scores, int64_t at, const PairTable& table, Lattice& lattice) {
+// α for the first `n` tokens of a sequence (whose first token is number `at`), and, for all of them, log Z (for Max, the
+// best score). In scaled sums α_t is multiplied by 1 / Σ α_{t−1}: the sum of the token before, so that nobody has to
+// wait for it. False: scaled sums will not do.
+template <class Semiring, class Table>
+bool forward(const double* scores, int64_t at, const Table& table, Lattice& lattice, int64_t n) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
-    const int32_t* kind = table.shape->pair_kind + at;
     double shifts = 0, scales = 1, log_scales = 0, sum = 1;
-    if (!lift_nodes<Semiring>(scores, table, lattice, shifts)) return false;
-    for (int64_t t = 0; t < lattice.length; ++t) {
+    if (!lift_nodes<Semiring>(scores, table.spread, lattice, shifts)) return false;
+    for (int64_t t = 0; t < n; ++t) {
         const double* node = lattice.node.data() + t * S;
         double* alpha = lattice.alpha + t * S;
         if (t == 0) {
             std::copy(node, node + S, alpha);
         } else {
-            table.step<Semiring>(alpha - S, at + t, false, alpha);
+            table.template step<Semiring>(alpha - S, at + t, false, alpha);
             for (int64_t y = 0; y < S; ++y) alpha[y] = Semiring::times(alpha[y], node[y]);
-            shifts += table.shift_of(kind[t]);
+            shifts += table.shift_at(at + t);
         }
         lattice.scale[t] = Semiring::one;
         if (Semiring::scaled) {
@@ -383,7 +407,7 @@ bool forward(const double* scores, int64_t at, const PairTable& table, Lattice& 
             }
             sum = sum_of(alpha, S);
             if (!(sum > 1e-280)) return false;
-            if (table.forbidden && loses_a_label(table, lattice, kind[t], t)) return false;
+            if (table.forbidden && loses_a_label(table, lattice, at + t, t)) return false;
         } else if (Semiring::shifted) {  // keeps the numbers small, so that no digits are lost over a long sequence
             double high = alpha[0];
             for (int64_t y = 1; y < Y; ++y) high = std::max(high, alpha[y]);
@@ -396,12 +420,10 @@ bool forward(const double* scores, int64_t at, const PairTable& table, Lattice& 
     }
     if (Semiring::scaled) {
         lattice.log_z = shifts + log_scales + std::log(scales) + std::log(sum);
-        lattice.share = 1 / sum;
     } else {
-        const double* last = lattice.alpha + (lattice.length - 1) * S;
+        const double* last = lattice.alpha + (n - 1) * S;
         double total = Semiring::zero;
         for (int64_t y = 0; y < Y; ++y) total = Semiring::fold(total, last[y], Semiring::one);
-        lattice.share = total;
         lattice.log_z = total + shifts;
     }
     return true;
@@ -411,25 +433,39 @@ bool forward(const double* scores, int64_t at, const PairTable& table, Lattice& 
 //
 //     μ_t(y) = α_t(y) β_t(y) / Z          right_t = node_t ∘ β_t          β_{t−1} = pair_t ⊗ right_t
 //
-// right_t is kept (with the sequence's weight in it): α_{t−1}(x) · pair_t(x, y) · right_t(y) is a pair's marginal.
-template <class Semiring>
-bool sequence_marginals(const double* scores, int64_t at, const PairTable& table, Lattice& lattice,
-                        double weight, double* log_z, double* node_out, double* right) {
+// right_t is kept (with the sequence's weight in it): α_{t−1}(x) · pair_t(x, y) · right_t(y) is a pair's marginal. Where
+// only some tokens are wanted, α goes no further than the last of them and β no further than the first (Sokolovska et
+// al. 2010); then log Z is not known, and not needed: marginals of one token add up to one.
+template <class Semiring, class Table>
+bool sequence_marginals(const double* scores, int64_t at, const Table& table, Lattice& lattice, double weight, double* log_z,
+                        double* node_out, double* right, LabelWindow window) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
-    if (!forward<Semiring>(scores, at, table, lattice)) return false;
+    if (!forward<Semiring>(scores, at, table, lattice, window.last + 1)) return false;
     *log_z = lattice.log_z;
     if (!(lattice.log_z > minus_infinity)) return false;
     double* beta = lattice.beta.data();
-    const double one = Semiring::weighted(Semiring::one, weight, lattice);
-    for (int64_t y = 0; y < S; ++y) beta[y] = one;
-    for (int64_t t = lattice.length - 1; t >= 0; --t) {
+    for (int64_t y = 0; y < S; ++y) beta[y] = Semiring::one;
+    for (int64_t t = lattice.length - 1; t > window.last; --t) {
+        const double* node = lattice.node.data() + t * S;
+        double* here = right + t * S;
+        const double scale = Semiring::scaled ? 1 / total<Semiring>(beta, Y, S) : Semiring::one;
+        for (int64_t y = 0; y < S; ++y) here[y] = Semiring::times(Semiring::times(node[y], scale), beta[y]);
+        table.template step<Semiring>(here, at + t, true, beta);
+    }
+    const double* last = lattice.alpha + window.last * S;
+    double mass = Semiring::zero;
+    for (int64_t y = 0; y < Y; ++y) mass = Semiring::fold(mass, last[y], beta[y]);
+    if (Semiring::scaled && !(mass > 1e-280)) return false;
+    lattice.share = Semiring::scaled ? 1 / mass : mass;
+    for (int64_t y = 0; y < S; ++y) beta[y] = Semiring::weighted(beta[y], weight, lattice);
+    for (int64_t t = window.last; t >= window.first; --t) {
         const double* alpha = lattice.alpha + t * S;
         const double* node = lattice.node.data() + t * S;
         double* here = right + t * S;
         for (int64_t y = 0; y < Y; ++y) node_out[t * Y + y] = Semiring::marginal(alpha[y], beta[y]);
         const double scale = lattice.scale[t];
         for (int64_t y = 0; y < S; ++y) here[y] = Semiring::times(Semiring::times(node[y], scale), beta[y]);
-        if (t) table.step<Semiring>(here, at + t, true, beta);
+        if (t > window.first) table.template step<Semiring>(here, at + t, true, beta);
     }
     return true;
 }
@@ -564,7 +600,7 @@ struct MarginalPass {
                 lattice.start(length, scaled, at_once ? nullptr : left + at * S);
                 if (lattice.length == 0) { log_z[i] = 0; continue; }
                 const PairTable* table = &scaled;
-                bool done = sequence_marginals<Scaled>(nodes, at, scaled, lattice, weight, log_z + i, node_out + at * Y, mine);
+                bool done = sequence_marginals<Scaled>(nodes, at, scaled, lattice, weight, log_z + i, node_out + at * Y, mine, {0, length - 1});
                 if (!done) {
                     {
                         const std::lock_guard<std::mutex> hold(lock);
@@ -573,7 +609,7 @@ struct MarginalPass {
                     table = &*log_table;
                     std::fill_n(in_logs.begin() + at, length, 1);
                     any_log = true;
-                    done = sequence_marginals<Log>(nodes, at, *table, lattice, weight, log_z + i, node_out + at * Y, mine);
+                    done = sequence_marginals<Log>(nodes, at, *table, lattice, weight, log_z + i, node_out + at * Y, mine, {0, length - 1});
                 }
                 if (!done) feasible = false;
                 else if (at_once) add_steps(lattice, shape.pair_kind + at, mine, *table, shape.n_kinds, steps, table != &scaled, sums[piece]);

@@ -53,7 +53,7 @@ inline bool chain_argmax(const ChainShape& shape, const PartScores& scores, doub
             const int64_t at = shape.offsets[i];
             lattice.start(shape.offsets[i + 1] - at, table);
             if (lattice.length == 0) { best[i] = 0; continue; }
-            forward<Max>(scores.node + at * Y, at, table, lattice);
+            forward<Max>(scores.node + at * Y, at, table, lattice, lattice.length);
             best[i] = lattice.log_z;
             if (!(best[i] > minus_infinity)) { feasible = false; continue; }
             const double* alpha = lattice.alpha + (lattice.length - 1) * S;
@@ -163,7 +163,7 @@ inline bool chain_sample(const ChainShape& shape, const PartScores& scores, uint
         const int64_t at = shape.offsets[i];
         lattice.start(shape.offsets[i + 1] - at, table);
         if (lattice.length == 0) return;
-        forward<Log>(scores.node + at * Y, at, table, lattice);
+        forward<Log>(scores.node + at * Y, at, table, lattice, lattice.length);
         if (!(lattice.log_z > minus_infinity)) { feasible = false; return; }
         SplitMix random{seed ^ (static_cast<uint64_t>(i) * 0xD1342543DE82EF95ull)};
         std::vector<double> weight(Y), into(Y);

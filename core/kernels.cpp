@@ -23,9 +23,10 @@ namespace baseline {
 #include "chain_body.hpp"
 #include "chain_decoding_body.hpp"
 #include "screen_body.hpp"
+#include "window_body.hpp"
 #include "descent_body.hpp"
 constexpr Kernels table{"baseline",  scores,       pullback,    chain_marginals, chain_variances, chain_score, chain_add,
-                        chain_argmax, chain_kbest, chain_sample, screen_pairs,    screen_nodes,    descend,     dot,      exponentials};
+                        chain_argmax, chain_kbest, chain_sample, chain_window, screen_pairs,    screen_nodes,    descend,     dot,      exponentials};
 }  // namespace baseline
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
@@ -43,9 +44,10 @@ namespace v3 {
 #include "chain_body.hpp"
 #include "chain_decoding_body.hpp"
 #include "screen_body.hpp"
+#include "window_body.hpp"
 #include "descent_body.hpp"
 constexpr Kernels table{"x86-64-v3", scores,       pullback,    chain_marginals, chain_variances, chain_score, chain_add,
-                        chain_argmax, chain_kbest, chain_sample, screen_pairs,    screen_nodes,    descend,     dot,      exponentials};
+                        chain_argmax, chain_kbest, chain_sample, chain_window, screen_pairs,    screen_nodes,    descend,     dot,      exponentials};
 }  // namespace v3
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "linear_map.hpp"
@@ -75,6 +76,34 @@ struct ChainPosterior {
     std::vector<double> log_matrices, log_singles;
 };
 
+// The tokens whose marginals are wanted, from first to last.
+struct LabelWindow {
+    int64_t first, last;
+};
+
+// The matrix of attributes that fire everywhere, and its transpose; lifted, and as scores (for sums in logs).
+struct CachedMatrix {
+    std::vector<double> lifted, lifted_back, score, score_back;  // [Y][stride]
+    double low = 0, high = 0;
+    bool stale = true;
+};
+
+// The pairs at steps with the same attributes that are not zero: scores (on top of the matrix), and their exponentials.
+struct CachedRow {
+    std::vector<uint32_t> pair;
+    std::vector<double> score, lifted;
+    double low = 0, high = 0;
+    bool loses_digits = false, stale = true;
+    const CachedMatrix* matrix = nullptr;
+};
+
+// What one look at a sequence needs and leaves behind; one a thread.
+struct WindowWork {
+    std::vector<const CachedRow*> rows;      // [T]: of the step into each token
+    std::vector<double> alpha, right, node;  // [T][stride], [T][stride], [T][Y]
+    std::shared_ptr<void> lattice;           // the recursion's own
+};
+
 // What the gradient of label pairs is made of, for one batch: Σ over terms of sign · P(x, y) + Σ over outputs of
 // times · [output is x, y], at the steps of distinct rows of attributes.
 struct ScreenTerm {
@@ -131,6 +160,10 @@ struct Kernels {
     void (*chain_kbest)(const ChainShape&, const PartScores&, int32_t k, double* scores, int32_t* labels, int threads);
     // Draws from p(y) ∝ exp(score): labels [n_draws][T].
     bool (*chain_sample)(const ChainShape&, const PartScores&, uint64_t seed, int32_t n_draws, int32_t* labels, int threads);
+
+    // Marginals of the tokens in a window of one sequence (in `node`), and α of the tokens before and `right`, for those of
+    // pairs (see ChainPosterior). Steps have the matrices and the single pairs of work.rows.
+    bool (*chain_window)(WindowWork& work, const double* scores, int64_t length, int32_t n_labels, LabelWindow window, double weight);
 
     // All features of label pairs, or of labels, whose gradient is above a threshold: ascending, with their gradients.
     void (*screen_pairs)(const std::vector<ScreenBatch>&, double threshold, std::vector<int64_t>& features,

@@ -1,19 +1,20 @@
 // Online learning on chains: rounds of asking a structure for an output and moving the weights (Martins et al. 2011,
-// Algorithm 1, between two proximal steps).
+// Algorithm 1, between two proximal steps; Tsuruoka et al. 2009, Figure 2).
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <memory>
+#include <limits>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "kernels.hpp"
 #include "linear_map.hpp"
 #include "online_weights.hpp"
+#include "sequence_parts.hpp"
+#include "summed_weights.hpp"
 
 namespace parsimon {
 
@@ -34,8 +35,10 @@ struct OnlineSums {
     int64_t mistakes = 0;  // instances whose output was not gold
 };
 
-// Whole passes over chains.
-class OnlineChain {
+// Whole passes over chains, with either kind of weights: OnlineWeights, which are pulled now and then and may be dropped,
+// or SummedWeights, under a cumulative L1 penalty.
+template <class Weights>
+class ChainRounds {
   public:
     struct Batch {
         LinearMap node, pair;
@@ -44,71 +47,77 @@ class OnlineChain {
         std::vector<double> weight;  // per sequence; empty for ones
     };
 
-    OnlineChain(int32_t n_labels, OnlineWeights weights) : n_labels_(n_labels), weights_(std::move(weights)) {}
+    ChainRounds(int32_t n_labels, Weights weights, PairForm form = PairForm::by_cost)
+        : n_labels_(n_labels), weights_(std::move(weights)), parts_(n_labels, form) {}
 
-    OnlineWeights& weights() { return weights_; }
+    Weights& weights() { return weights_; }
     int64_t n_sequences() const { return first_.back(); }
 
     void add(Batch batch) {
+        if constexpr (requires { weights_.add_rounds(1); }) count(batch);
         first_.push_back(first_.back() + static_cast<int64_t>(batch.offsets.size()) - 1);
-        local_.resize(std::max<size_t>(local_.size(), batch.pair.rows().size()), -1);
         batches_.push_back(std::move(batch));
+    }
+
+    // Weights to begin with, by feature number, ascending.
+    void start(const int64_t* features, const double* values, int64_t n) {
+        const int64_t cut = weights_.part(0).features().size();
+        for (int64_t i = 0; i < n; ++i) {
+            const int p = features[i] >= cut;
+            const int64_t k = features[i] - (p ? cut : 0);
+            const FeatureRows& rows = weights_.part(p).features();
+            if (k < 0 || k >= rows.size()) throw std::invalid_argument("no such feature");
+            const int64_t a = rows.all ? k / rows.width
+                                       : std::upper_bound(rows.start.begin(), rows.start.end(), k) - rows.start.begin() - 1;
+            weights_.add(p, a, static_cast<uint32_t>(rows.all ? k % rows.width : rows.column[k]), values[i]);
+        }
     }
 
     // One round for each of the given sequences, in that order.
     OnlineSums run(const int64_t* order, int64_t n, Question question, double cost, Step step) {
         OnlineSums sums;
-        for (int64_t i = 0; i < n; ++i) {
-            const auto which = std::upper_bound(first_.begin(), first_.end(), order[i]) - first_.begin() - 1;
-            sums.loss += learn(batches_[which], order[i] - first_[which], question, cost, step);
-            sums.mistakes += !differences_[0].empty();
-            weights_.next_round();
-        }
+        for (int64_t i = 0; i < n; ++i) round(order[i], question, cost, step, sums);
+        return sums;
+    }
+    // The same with a step for each.
+    OnlineSums run(const int64_t* order, int64_t n, Question question, double cost, const double* steps) {
+        OnlineSums sums;
+        for (int64_t i = 0; i < n; ++i) round(order[i], question, cost, {false, steps[i]}, sums);
         return sums;
     }
 
   private:
-    struct Difference {  // gold − μ at one part
-        int32_t row;
-        uint32_t column;
-        double value;
-    };
     struct Change {
         int32_t part, attribute;
         uint32_t column;
         double value;
     };
 
+    void round(int64_t number, Question question, double cost, Step step, OnlineSums& sums) {
+        const auto which = std::upper_bound(first_.begin(), first_.end(), number) - first_.begin() - 1;
+        wrong_ = false;
+        sums.loss += learn(batches_[which], number - first_[which], question, cost, step);
+        sums.mistakes += wrong_;
+        weights_.next_round(step.size);
+    }
+
     double learn(const Batch& batch, int64_t i, Question question, double cost, Step step) {
-        const int64_t Y = n_labels_, at = batch.offsets[i], T = batch.offsets[i + 1] - at;
-        for (auto& list : differences_) list.clear();
-        if (T == 0) return 0;
-        row_of_token_ = static_cast<int32_t>(at);
+        const int64_t at = batch.offsets[i], T = batch.offsets[i + 1] - at;
+        const double weight = batch.weight.empty() ? 1.0 : batch.weight[i];
+        if (T == 0 || weight == 0) return 0;
         const int32_t* gold = batch.gold.data() + at;
         score(batch, at, T);
-        double attained = 0;
-        for (int64_t t = 0; t < T; ++t) {
-            attained += node_[t * Y + gold[t]];
-            if (t) attained += pair_[(kind_[t] * Y + gold[t - 1]) * Y + gold[t]];
-        }
-        const int64_t offsets[2] = {0, T};
-        const double weight = batch.weight.empty() ? 1.0 : batch.weight[i];
-        double loss;
-        if (question == Question::marginals) loss = marginals(gold, T, offsets) - attained;
-        else loss = best(gold, T, offsets, question == Question::cost_argmax ? cost : 0.0) - attained;
-        for (const int32_t kind : kinds_) local_[kind] = -1;
-        // A wrong output that scores no better than gold is still wrong: at w = 0 all outputs do.
-        if ((differences_[0].empty() && differences_[1].empty()) || weight == 0) return 0;
+        const double attained = parts_.score_of(gold);
         if (question == Question::marginals) {
-            for (int p = 0; p < 2; ++p) {
-                const Csr& rows = (p ? batch.pair : batch.node).rows();
-                for (const Difference& d : differences_[p]) spread(rows, d, step.size * weight, [&](int32_t a, double by) {
-                    weights_.add(p, a, d.column, by);
-                });
-            }
+            const double loss = parts_.marginals(gold) - attained;
+            follow_marginals(batch, at, T, step.size, weight);
             return loss * weight;
         }
-        merge(batch);
+        const double loss = parts_.best(gold, question == Question::cost_argmax ? cost : 0.0, labels_) - attained;
+        // A wrong output that scores no better than gold is still wrong: at w = 0 all outputs do.
+        wrong_ = !std::equal(labels_.begin(), labels_.end(), gold);
+        if (!wrong_) return 0;
+        compare(batch, at, T, gold);
         double size = step.size;
         if (step.passive_aggressive) {
             double norm = 0;
@@ -119,108 +128,65 @@ class OnlineChain {
         return loss * weight;
     }
 
-    // Part scores of one sequence; kinds of steps are numbered anew within it.
     void score(const Batch& batch, int64_t at, int64_t T) {
-        const int64_t Y = n_labels_;
-        const Csr& rows = batch.node.rows();
-        node_.assign(T * Y, 0.0);
-        for (int64_t t = 0; t < T; ++t) weights_.score(0, rows, at + t, rows.start[at + T], node_.data() + t * Y);
-        kind_.assign(T, 0);
-        kinds_.clear();
-        for (int64_t t = 1; t < T; ++t) {
-            int32_t& number = local_[batch.kind[at + t]];
-            if (number < 0) {
-                number = static_cast<int32_t>(kinds_.size());
-                kinds_.push_back(batch.kind[at + t]);
-            }
-            kind_[t] = number;
-        }
-        pair_.assign(std::max<size_t>(kinds_.size(), 1) * Y * Y, 0.0);
-        const Csr& pairs = batch.pair.rows();
-        for (size_t k = 0; k < kinds_.size(); ++k)
-            weights_.score(1, pairs, kinds_[k], pairs.start[kinds_[k] + 1], pair_.data() + k * Y * Y);
-    }
-
-    ChainShape shape(int64_t T, const int64_t* offsets) {
-        piece_start_.assign({0});
-        piece_kind_.clear();
-        steps_.clear();
-        for (size_t k = 0; k < kinds_.size(); ++k) {
-            for (int64_t t = 1; t < T; ++t)
-                if (kind_[t] == static_cast<int32_t>(k)) steps_.push_back(static_cast<int32_t>(t));
-            piece_kind_.push_back(static_cast<int32_t>(k));
-            piece_start_.push_back(static_cast<int64_t>(steps_.size()));
-        }
-        return {1, offsets, n_labels_, std::max<int64_t>(static_cast<int64_t>(kinds_.size()), 1), kind_.data(), nullptr,
-                static_cast<int64_t>(piece_kind_.size()), piece_start_.data(), piece_kind_.data(), steps_.data()};
-    }
-
-    // log Z; leaves gold − marginals as differences.
-    double marginals(const int32_t* gold, int64_t T, const int64_t* offsets) {
-        constexpr double least = 1e-7;  // smaller marginals would only fill the memory with weights near zero
-        const int64_t Y = n_labels_, S = padded(Y);
-        const ChainShape chain = shape(T, offsets);
-        pair_out_.resize(pair_.size());
-        scratch_.resize(2 * T * S);
-        double log_z;
-        if (!kernels().chain_marginals(chain, {node_.data(), pair_.data()}, &log_z, {node_.data(), pair_out_.data()}, scratch_.data(),
-                                       scratch_.data() + T * S, nullptr, 1))
-            throw std::runtime_error("the weights have grown beyond what can be added up; use a smaller step");
+        const Csr &rows = batch.node.rows(), &pairs = batch.pair.rows();
+        parts_.begin(T, batch.kind.data() + at, pairs.size());
         for (int64_t t = 0; t < T; ++t) {
-            node_[t * Y + gold[t]] -= 1;
-            if (t) pair_out_[(kind_[t] * Y + gold[t - 1]) * Y + gold[t]] -= 1;
+            double* node = parts_.node(t);
+            weights_.visit(0, rows, at + t, rows.start[at + T], [&](uint32_t column, double weight) { node[column] += weight; });
         }
-        for (int64_t j = 0; j < T * Y; ++j)
-            if (std::abs(node_[j]) > least)
-                differences_[0].push_back({row_of_token_ + static_cast<int32_t>(j / Y), static_cast<uint32_t>(j % Y), -node_[j]});
-        for (size_t j = 0; j < kinds_.size() * Y * Y; ++j)
-            if (std::abs(pair_out_[j]) > least)
-                differences_[1].push_back({kinds_[j / (Y * Y)], static_cast<uint32_t>(j % (Y * Y)), -pair_out_[j]});
-        return log_z;
+        for (size_t k = 0; k < parts_.kinds().size(); ++k) {
+            const int32_t r = parts_.kinds()[k];
+            parts_.score_steps(k, [&](auto&& add) { weights_.visit(1, pairs, r, pairs.start[r + 1], add); });
+        }
+        parts_.finish();
     }
 
-    // max_y s(y) + cost(y, gold); leaves gold − argmax as differences.
-    double best(const int32_t* gold, int64_t T, const int64_t* offsets, double cost) {
-        const int64_t Y = n_labels_;
-        if (cost != 0)
-            for (int64_t t = 0; t < T; ++t)
-                for (int64_t y = 0; y < Y; ++y)
-                    if (y != gold[t]) node_[t * Y + y] += cost;
-        labels_.resize(T);
-        double value;
-        const ChainShape chain = shape(T, offsets);
-        if (!kernels().chain_argmax(chain, {node_.data(), pair_.data()}, &value, labels_.data(), 1))
-            throw std::runtime_error("the weights have grown beyond what can be added up; use a smaller step");
+    // weights += step · (gold − marginals), of attributes that fire.
+    void follow_marginals(const Batch& batch, int64_t at, int64_t T, double step, double weight) {
+        const Csr &rows = batch.node.rows(), &pairs = batch.pair.rows();
         for (int64_t t = 0; t < T; ++t) {
-            const bool here = labels_[t] != gold[t], before = t && labels_[t - 1] != gold[t - 1];
-            if (here) {
-                differences_[0].push_back({row_of_token_ + static_cast<int32_t>(t), static_cast<uint32_t>(gold[t]), 1.0});
-                differences_[0].push_back({row_of_token_ + static_cast<int32_t>(t), static_cast<uint32_t>(labels_[t]), -1.0});
-            }
-            if (t && (here || before)) {
-                const int32_t kind = kinds_[kind_[t]];
-                differences_[1].push_back({kind, static_cast<uint32_t>(gold[t - 1] * Y + gold[t]), 1.0});
-                differences_[1].push_back({kind, static_cast<uint32_t>(labels_[t - 1] * Y + labels_[t]), -1.0});
-            }
+            const double least = least_of(0, rows, at + t, weight);
+            if (std::isinf(least)) continue;
+            parts_.node_differences(t, least, differences_);
+            change(0, rows, at + t, step, weight);
         }
-        return value;
+        parts_.pair_differences([&](size_t k) { return least_of(1, pairs, parts_.kinds()[k], weight); }, differences_,
+                                [&](size_t k) { change(1, pairs, parts_.kinds()[k], step, weight); });
     }
 
-    // body(attribute, by) for the attributes of a part that differs.
-    template <class Body>
-    static void spread(const Csr& rows, const Difference& d, double times, Body&& body) {
-        for (int64_t i = rows.start[d.row]; i < rows.start[d.row + 1]; ++i)
-            body(rows.index[i], times * d.value * (rows.value.empty() ? 1.0 : rows.value[i]));
+    // The smallest difference that is worth a change of some attribute of a row; infinite if it has none.
+    double least_of(int p, const Csr& rows, int64_t r, double weight) const {
+        double least = std::numeric_limits<double>::infinity();
+        for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i)
+            least = std::min(least, weights_.least(p, rows.index[i], weight * (rows.value.empty() ? 1.0 : rows.value[i])));
+        return least;
+    }
+
+    void change(int p, const Csr& rows, int64_t r, double step, double weight) {
+        if (!differences_.n) return;
+        wrong_ = true;
+        for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i)
+            weights_.change(p, rows.index[i], step, weight * (rows.value.empty() ? 1.0 : rows.value[i]), differences_.column.data(),
+                            differences_.value.data(), differences_.n);
     }
 
     // f(gold) − f(ŷ), of features that exist: an attribute that fires several times counts as often.
-    void merge(const Batch& batch) {
+    void compare(const Batch& batch, int64_t at, int64_t T, const int32_t* gold) {
         changes_.clear();
-        for (int p = 0; p < 2; ++p) {
-            const Csr& rows = (p ? batch.pair : batch.node).rows();
-            for (const Difference& d : differences_[p]) spread(rows, d, 1.0, [&](int32_t a, double by) {
-                changes_.push_back({p, a, d.column, by});
-            });
+        const auto spread = [&](int p, const Csr& rows, int64_t r, int64_t right, int64_t given) {
+            for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i) {
+                const double value = rows.value.empty() ? 1.0 : rows.value[i];
+                changes_.push_back({p, rows.index[i], static_cast<uint32_t>(right), value});
+                changes_.push_back({p, rows.index[i], static_cast<uint32_t>(given), -value});
+            }
+        };
+        const int64_t Y = n_labels_;
+        for (int64_t t = 0; t < T; ++t) {
+            const bool here = labels_[t] != gold[t], before = t && labels_[t - 1] != gold[t - 1];
+            if (here) spread(0, batch.node.rows(), at + t, gold[t], labels_[t]);
+            if (t && (here || before))
+                spread(1, batch.pair.rows(), batch.kind[at + t], gold[t - 1] * Y + gold[t], labels_[t - 1] * Y + labels_[t]);
         }
         const auto key = [](const Change& c) { return std::tuple(c.part, c.attribute, c.column); };
         std::sort(changes_.begin(), changes_.end(), [&](const Change& a, const Change& b) { return key(a) < key(b); });
@@ -233,18 +199,30 @@ class OnlineChain {
         changes_.resize(kept);
     }
 
+    // How often the attributes of a batch fire.
+    void count(const Batch& batch) {
+        const auto n = static_cast<int64_t>(batch.offsets.size()) - 1;
+        weights_.add_rounds(n);
+        for (const int32_t a : batch.node.rows().index) weights_.fires(0, a);
+        const Csr& pairs = batch.pair.rows();
+        for (int64_t i = 0; i < n; ++i)
+            for (int64_t t = batch.offsets[i] + 1; t < batch.offsets[i + 1]; ++t)
+                for (int64_t j = pairs.start[batch.kind[t]]; j < pairs.start[batch.kind[t] + 1]; ++j) weights_.fires(1, pairs.index[j]);
+    }
+
     int32_t n_labels_;
-    OnlineWeights weights_;
+    Weights weights_;
     std::vector<Batch> batches_;
     std::vector<int64_t> first_{0};  // the number of each batch's first sequence, and of all
     // One sequence at a time.
-    std::vector<int32_t> local_;     // number of each kind of step within the sequence, −1
-    std::vector<int32_t> kind_, kinds_, labels_, piece_kind_, steps_;
-    std::vector<int64_t> piece_start_;
-    std::vector<double> node_, pair_, pair_out_, scratch_;
-    std::vector<Difference> differences_[2];
+    SequenceParts parts_;
+    std::vector<int32_t> labels_;
+    Differences differences_;
     std::vector<Change> changes_;
-    int32_t row_of_token_ = 0;       // the row of the sequence's first token
+    bool wrong_ = false;
 };
+
+using OnlineChain = ChainRounds<OnlineWeights>;
+using SummedChain = ChainRounds<SummedWeights>;
 
 }  // namespace parsimon

@@ -64,35 +64,37 @@ class TouchedRows {
         return std::binary_search(f.column.begin() + f.start[a], f.column.begin() + f.start[a + 1], static_cast<int32_t>(column));
     }
 
-    // The entry of a column, made if need be (`fresh`); null if there is no such feature.
+    // The entry of a column, made if need be (`fresh`); null if there is no such feature. Rows are sorted by column.
     Entry* touch(int64_t a, uint32_t column, bool& fresh) {
         Head& head = heads_[a];
+        const uint32_t n = head.n;
         fresh = false;
-        if (head.n) {
-            Entry* row = entries(head);
-            for (uint32_t k = 0; k < head.n; ++k)
-                if (row[k].column == column) return row + k;
+        Entry* row = n ? entries(head) : nullptr;
+        uint32_t k = column;
+        if (n != features_->width) {  // else all columns are there
+            k = static_cast<uint32_t>(std::lower_bound(row, row + n, column, [](const Entry& e, uint32_t c) { return e.column < c; }) - row);
         }
+        if (k < n && row[k].column == column) return row + k;
         if (!exists(a, column)) return nullptr;
         fresh = true;
-        const uint32_t room = capacity(head.n);
-        if (head.n == room) {
-            const uint32_t to = take(capacity(head.n + 1));
-            if (head.n) {
-                const Entry* old = entries(head);
-                const uint32_t from = head.at, n = head.n;
-                Head moved = head;
-                moved.at = to;
-                std::copy(old, old + n, entries(moved));
+        const uint32_t room = capacity(n);
+        if (n == room) {
+            const uint32_t from = head.at;
+            head.at = take(capacity(n + 1));
+            Entry* moved = entries(head);
+            if (n) {
+                std::copy(row, row + k, moved);
+                std::copy(row + k, row + n, moved + k + 1);
                 give(from, room);
             }
-            head.at = to;
+            row = moved;
+        } else {
+            std::copy_backward(row + k, row + n, row + n + 1);
         }
-        Entry* entry = entries(head) + head.n;
-        head.n = head.n + 1;
+        head.n = n + 1;
         ++n_entries_;
-        *entry = {0, 0, 0, column};
-        return entry;
+        row[k] = {0, 0, 0, column};
+        return row + k;
     }
 
     void drop(int64_t a) {
@@ -197,10 +199,11 @@ class OnlineWeights {
     const std::vector<Block>& blocks() const { return blocks_; }
     TouchedRows& part(int p) { return parts_[p]; }
     int64_t round() const { return round_; }
-    void next_round() { ++round_; }
+    void next_round(double) { ++round_; }
 
-    // out[column] += the weights of the attributes that fire on a row; `last` is as far as entries may be looked ahead.
-    void score(int p, const Csr& rows, int64_t r, int64_t last, double* out) {
+    // body(column, weight) for the attributes that fire on a row; `last` is as far as entries may be looked ahead.
+    template <class Body>
+    void visit(int p, const Csr& rows, int64_t r, int64_t last, Body&& body) {
         TouchedRows& part = parts_[p];
         const int32_t* index = rows.index.data();
         const bool valued = !rows.value.empty();
@@ -212,8 +215,16 @@ class OnlineWeights {
             if (!head.n) continue;
             const double times = blocks_[head.block].scale * (valued ? rows.value[i] : 1.0);
             const Entry* row = part.entries(head);
-            for (uint32_t k = 0; k < head.n; ++k) out[row[k].column] += times * row[k].value;
+            for (uint32_t k = 0; k < head.n; ++k) body(row[k].column, times * row[k].value);
         }
+    }
+
+    // Smaller differences would only fill the memory with weights near zero.
+    double least(int, int64_t, double) const { return 1e-7; }
+
+    // weight += step · times · difference, at ascending columns.
+    void change(int p, int64_t a, double step, double times, const uint32_t* column, const double* value, size_t n) {
+        for (size_t j = 0; j < n; ++j) add(p, a, column[j], step * times * value[j]);
     }
 
     // weight += change.
@@ -254,7 +265,7 @@ class OnlineWeights {
     std::vector<double> norms() {
         settle_all();
         std::vector<double> squares(blocks_.size(), 0.0);
-        visit([&](int, int64_t, const Block&, int32_t b, Entry& entry) { squares[b] += entry.value * entry.value; });
+        visit_all([&](int, int64_t, const Block&, int32_t b, Entry& entry) { squares[b] += entry.value * entry.value; });
         for (size_t b = 0; b < blocks_.size(); ++b) {
             blocks_[b].squared_norm = squares[b];
             squares[b] = blocks_[b].scale * std::sqrt(squares[b]);
@@ -283,7 +294,7 @@ class OnlineWeights {
     std::vector<double> magnitudes(const char* chosen) {
         settle_all();
         std::vector<double> out;
-        visit([&](int, int64_t, const Block& block, int32_t b, Entry& entry) {
+        visit_all([&](int, int64_t, const Block& block, int32_t b, Entry& entry) {
             if (chosen[b]) out.push_back(block.scale * std::abs(entry.value));
         });
         return out;
@@ -318,7 +329,7 @@ class OnlineWeights {
     // Averages are over the rounds from here on.
     void forget_average() {
         settle_all();
-        visit([&](int, int64_t, const Block& block, int32_t, Entry& entry) { entry.drift = entry.value * block.sum_of_scales(round_); });
+        visit_all([&](int, int64_t, const Block& block, int32_t, Entry& entry) { entry.drift = entry.value * block.sum_of_scales(round_); });
         averaged_from_ = round_;
     }
 
@@ -327,65 +338,21 @@ class OnlineWeights {
         settle_all();
         features.reserve(n_entries());
         values.reserve(n_entries());
-        std::vector<std::pair<int64_t, double>> row;
-        for (int p = 0; p < 2; ++p) {
-            const int64_t shift = p ? parts_[0].features().size() : 0;
-            for (int64_t a = 0; a < parts_[p].n_attributes(); ++a) {
-                const auto& head = parts_[p].head(a);
-                if (!head.n) continue;
-                const Block& block = blocks_[head.block];
-                const Entry* entries = parts_[p].entries(head);
-                row.clear();
-                for (uint32_t k = 0; k < head.n; ++k) {
-                    double value = block.scale * entries[k].value;
-                    if (averaged && round_ > averaged_from_)
-                        value = (entries[k].value * block.sum_of_scales(round_) - entries[k].drift) / static_cast<double>(round_ - averaged_from_);
-                    row.emplace_back(parts_[p].feature(a, entries[k].column), value);
-                }
-                std::sort(row.begin(), row.end());
-                for (const auto& [feature, value] : row) {
-                    features.push_back(shift + feature);
-                    values.push_back(value);
-                }
-            }
-        }
-    }
-
-    // Weights to begin with, by feature number, ascending.
-    void start(const int64_t* features, const double* values, int64_t n) {
-        const int64_t cut = parts_[0].features().size();
-        for (int p = 0; p < 2; ++p) {
-            const FeatureRows& rows = parts_[p].features();
-            for (int64_t i = 0; i < n; ++i) {
-                const int64_t k = features[i] - (p ? cut : 0);
-                if (k < 0 || k >= rows.size()) {
-                    if (features[i] < 0 || features[i] >= cut + parts_[1].features().size())
-                        throw std::invalid_argument("no such feature");
-                    continue;
-                }
-                const int64_t a = rows.all ? k / rows.width
-                                           : std::upper_bound(rows.start.begin(), rows.start.end(), k) - rows.start.begin() - 1;
-                add(p, a, static_cast<uint32_t>(rows.all ? k % rows.width : rows.column[k]), values[i]);
-            }
-        }
+        averaged = averaged && round_ > averaged_from_;
+        visit_all([&](int p, int64_t a, const Block& block, int32_t, Entry& entry) {
+            double value = block.scale * entry.value;
+            if (averaged) value = (entry.value * block.sum_of_scales(round_) - entry.drift) / static_cast<double>(round_ - averaged_from_);
+            features.push_back((p ? parts_[0].features().size() : 0) + parts_[p].feature(a, entry.column));
+            values.push_back(value);
+        });
     }
 
     // Replaces the weights that exist, in the order of `collect`, by others; zeros leave the memory.
     void replace(const double* values) {
-        std::vector<std::pair<int64_t, Entry*>> row;
         int64_t next = 0;
-        for (int p = 0; p < 2; ++p)
-            for (int64_t a = 0; a < parts_[p].n_attributes(); ++a) {
-                const auto& head = parts_[p].head(a);
-                if (!head.n) continue;
-                Block& block = blocks_[head.block];
-                Entry* entries = parts_[p].entries(head);
-                row.clear();
-                for (uint32_t k = 0; k < head.n; ++k) row.emplace_back(parts_[p].feature(a, entries[k].column), entries + k);
-                std::sort(row.begin(), row.end());
-                for (auto& [feature, entry] : row) set(*entry, block, values[next++] / block.scale);
-                parts_[p].filter(a, [](const Entry& entry) { return entry.value != 0; });
-            }
+        visit_all([&](int, int64_t, Block& block, int32_t, Entry& entry) { set(entry, block, values[next++] / block.scale); });
+        for (TouchedRows& part : parts_)
+            for (int64_t a = 0; a < part.n_attributes(); ++a) part.filter(a, [](const Entry& entry) { return entry.value != 0; });
     }
 
   private:
@@ -434,7 +401,7 @@ class OnlineWeights {
         settle_all();
         Block& block = blocks_[b];
         const double c = block.scale, sum = block.sum_of_scales(round_);
-        visit([&](int, int64_t, const Block&, int32_t which, Entry& entry) {
+        visit_all([&](int, int64_t, const Block&, int32_t which, Entry& entry) {
             if (which != static_cast<int32_t>(b)) return;
             entry.drift -= entry.value * sum;
             entry.value *= c;
@@ -453,7 +420,7 @@ class OnlineWeights {
     }
 
     template <class Body>
-    void visit(Body&& body) {
+    void visit_all(Body&& body) {
         for (int p = 0; p < 2; ++p)
             for (int64_t a = 0; a < parts_[p].n_attributes(); ++a) {
                 const auto& head = parts_[p].head(a);

@@ -265,6 +265,34 @@ class Chain:
         self, node: _Float64, pair: _Float64, single: _Float64, seed: int, labels: _Int32, threads: int
     ) -> bool: ...
 
+class BlockDescent:
+    """Block coordinate descent on chains, with weights that exist only if they are not zero."""
+
+    def __init__(self, n_labels: int) -> None: ...
+    def add(
+        self, node: LinearMap, steps: LinearMap, row: _Integers, chain: Chain, gold: _Integers
+    ) -> None:
+        """Sequences to learn from."""
+
+    def make_blocks(self) -> None:
+        """Once all sequences are there."""
+
+    @property
+    def n_blocks(self) -> int: ...
+    def active_blocks(self) -> _Int64:
+        """Blocks with a weight that is not zero."""
+
+    def sweep(
+        self, blocks: _Integers, l1: float, l2: float, caution: float, threads: int
+    ) -> tuple[float, int]:
+        """A step for each block, in this order: the largest change of a weight, and how many blocks changed."""
+
+    def weights(self) -> tuple[_Int64, _Float64]:
+        """Features and values that are not zero, ascending."""
+
+    def start(self, features: _Integers, values: _Float64) -> None:
+        """Weights to begin with."""
+
 class OnlineChain:
     """Rounds of online learning on chains, with weights that exist only once touched."""
 

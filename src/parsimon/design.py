@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from parsimon._core import (
+    BlockDescent,
     FeatureRows,
     LinearMap,
     OnlineChain,
@@ -239,6 +240,16 @@ class ChainDesign:
     def teach(self, learner: OnlineChain, structure: Chain, gold: IntArray) -> None:
         """Gives a learner this batch to learn from."""
         learner.add(
+            self.node, self.steps, self.step_row, structure.compiled, np.ascontiguousarray(gold, np.int32)
+        )
+
+    def new_descent(self) -> BlockDescent:
+        """Block coordinate descent on chains with these features."""
+        return BlockDescent(self.n_labels)
+
+    def teach_descent(self, descent: BlockDescent, structure: Chain, gold: IntArray) -> None:
+        """Gives it this batch."""
+        descent.add(
             self.node, self.steps, self.step_row, structure.compiled, np.ascontiguousarray(gold, np.int32)
         )
 

@@ -261,8 +261,8 @@ path = click.Path(path_type=Path)
     section=GROWING,
     multiple=True,
     metavar="TEMPLATES[:N]",
-    help="Templates that join in after N iterations of the stage before (10 if not named), only where the shorter "
-    "tests that they contain are active. May be repeated; the first stage is that of -t.",
+    help=f"Templates that join in after N iterations of the stage before ({GROW_AFTER} if not named), only where "
+    "the shorter tests that they contain are active. May be repeated; the first stage is that of -t.",
 )
 @option(
     "--grow-parents",

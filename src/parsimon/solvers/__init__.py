@@ -18,6 +18,7 @@ from parsimon.solvers.base import (
     Weights,
     check_compatible,
 )
+from parsimon.solvers.block_coordinate_descent import BlockCoordinateDescent
 from parsimon.solvers.driver import Monitor, Validation, drive
 from parsimon.solvers.fista import FISTA
 from parsimon.solvers.lbfgs import LBFGS
@@ -34,6 +35,7 @@ __all__ = [
     "OWLQN",
     "SOLVERS",
     "ActiveGroups",
+    "BlockCoordinateDescent",
     "Budget",
     "Decreasing",
     "Event",
@@ -76,6 +78,7 @@ SOLVERS: dict[str, Callable[..., Solver]] = {
     "working-set": WorkingSet,
     "owlqn": _working_set_owlqn,
     "block-working-set": _working_set_groups,
+    "bcd": BlockCoordinateDescent,
     "fista": FISTA,
     "subgradient": Subgradient,
     "smoothing": Smoothing,

@@ -138,6 +138,10 @@ class Requires:
     hinge_loss: bool = False
     marginals: bool = False
     online: bool = False
+    blocks: bool = False
+    log_loss: bool = False
+    all_labels: bool = False
+    uniform_penalty: bool = False  # the same strengths for every weight
 
     def missing(self, problem: Problem) -> str | None:
         """What the problem lacks, in words, or ``None``."""
@@ -159,6 +163,14 @@ class Requires:
             return "a structure with marginals"
         if self.online and any(not hasattr(batch.design, "new_learner") for batch in problem.batches):
             return "a structure with an online learner"
+        if self.blocks and any(not hasattr(batch.design, "new_descent") for batch in problem.batches):
+            return "a structure with block coordinate descent"
+        if self.log_loss and problem.loss.name != "log":
+            return f"the log loss, not the {problem.loss.name} loss"
+        if self.all_labels and any(np.any(batch.gold < 0) for batch in problem.batches):
+            return "the label of every token, and some are missing"
+        if self.uniform_penalty and getattr(problem.penalty, "weight", None) is not None:
+            return "a penalty that is the same for all weights, biases included"
         return None
 
 
