@@ -6,8 +6,10 @@
 //
 //     w ← S(h w − g, ρ1) / (h + ρ2)                                                    (eq. 10 there)
 //
-// with S the soft threshold and h enlarged by `caution`, since features of a block are moved together. Blocks that
-// share no sequence do not see each other: they are gone through side by side.
+// with S the soft threshold and h enlarged by `caution`, since features of a block are moved together: how much they stand
+// in for each other is not in the diagonal. A block whose next step takes back most of its last one has been moved too
+// far; its own caution is doubled, and falls again while steps go on in one direction. Blocks that share no sequence
+// do not see each other: they are gone through side by side.
 #pragma once
 
 #include <algorithm>
@@ -410,6 +412,33 @@ class BlockDescent {
     struct Strengths {
         double l1, l2, caution;
     };
+    // What is remembered of a block that has moved.
+    struct Memory {
+        std::vector<Cell> last[2];  // its last step
+        double caution = 1;         // on top of everybody's
+    };
+    Strengths own(int64_t block, Strengths s) const {
+        const auto at = memory_.find(block);
+        if (at != memory_.end()) s.caution *= at->second.caution;
+        return s;
+    }
+    void remember(int64_t block, const Update& update) {
+        Memory& memory = memory_[block];
+        double both = 0, before = 0, now = 0;
+        for (int part = 0; part < 2; ++part) {
+            const auto &old = memory.last[part], &next = update.cells[part];
+            size_t i = 0;
+            for (const Cell& cell : old) {
+                before += cell.value * cell.value;
+                while (i < next.size() && next[i].column < cell.column) ++i;
+                if (i < next.size() && next[i].column == cell.column) both += cell.value * next[i].value;
+            }
+            for (const Cell& cell : next) now += cell.value * cell.value;
+            memory.last[part] = next;
+        }
+        if (both < -0.25 * std::sqrt(before * now) && now > 0.1 * before) memory.caution = std::min(2 * memory.caution, 1e6);
+        else if (both > 0) memory.caution = std::max(1.0, 0.8 * memory.caution);
+    }
 
     void consider(int part, int64_t a, uint32_t cell, double g, double h, const Strengths& s, Update& update) const {
         const double w = weight_of(part, a, cell);
@@ -541,6 +570,7 @@ class BlockDescent {
 
     void finish(int64_t block, const Update& update, Sweep& told) {
         const auto [node, pair] = blocks_[block];
+        if (update.largest > 0 || memory_.contains(block)) remember(block, update);
         if (node >= 0) apply(0, node, update.cells[0]);
         if (pair >= 0) apply(1, pair, update.cells[1]);
         told.changed += update.largest > 0;
@@ -560,6 +590,7 @@ class BlockDescent {
     std::vector<int64_t> seen_in_;                   // the wave in which a sequence was last
     std::vector<std::pair<int32_t, int32_t>> stale_;
     std::vector<Cell> changes_;
+    std::unordered_map<int64_t, Memory> memory_;
     std::vector<WindowWork> work_;
 };
 
@@ -604,11 +635,11 @@ inline BlockDescent::Sweep BlockDescent::sweep(const int64_t* which, int64_t n, 
         }
         refresh_all(sequences, threads);
         if (all.size() == 1 && static_cast<int64_t>(all[0].size()) >= few_firings) {
-            finish(which[next], large(which[next], all[0], strengths, threads), told);
+            finish(which[next], large(which[next], all[0], own(which[next], strengths), threads), told);
         } else {
             updates.assign(all.size(), {});
             parallel_for(static_cast<int64_t>(all.size()), all.size() > 3 ? threads : 1,
-                         [&](int64_t k, int worker) { updates[k] = small(which[next + k], all[k], strengths, work_[worker]); });
+                         [&](int64_t k, int worker) { updates[k] = small(which[next + k], all[k], own(which[next + k], strengths), work_[worker]); });
             for (size_t k = 0; k < all.size(); ++k) finish(which[next + static_cast<int64_t>(k)], updates[k], told);
         }
         next = end;

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -29,7 +30,7 @@ from parsimon.penalties import L2, ElasticNet
 from parsimon.problem import Batch, Problem
 from parsimon.sequence_model import SequenceModel
 from parsimon.sequence_training import SequenceTraining, Task
-from parsimon.solvers import LBFGS, Monitor, Result, Status, Weights, drive
+from parsimon.solvers import LBFGS, Event, Monitor, Result, Status, Weights, drive
 from parsimon.solvers.working_set import look_at_all
 
 RHO1, RHO2 = 0.5, 1e-5  # "nearly optimal" on Nettalk, and used throughout (section 5)
@@ -100,7 +101,7 @@ def with_labels(n: int) -> tuple[Columns, Labels]:
     return X, Labels(ids.astype(np.int32), y.lengths, [f"{name}{odd}" for name in y.names for odd in "eo"])
 
 
-# --- Fits ----------------------------------------------------------------------------------------------------
+# --- Fits ---------------------------------------------------------------------------------------------------
 
 
 def fit(
@@ -122,7 +123,7 @@ def fit(
     task = training.prepare(TemplateFeatures(templates_of(templates, kind)), *given.train)
     start = Weights.zeros(task.problem.n_features)
     result = finished(training.solve(task, start, dev=given.dev, began=clock.began))
-    told = clock.read() | training_of(task, result) | scores(task, result.weights, given, threads)
+    told = clock.read() | training_of(task, result, solver) | scores(task, result.weights, given, threads)
     if l1 > 0:
         tries = [scores(task, fine_tuned(task, result.weights, each), given, threads) for each in FINE]
         best = min(tries, key=lambda one: one["dev_error"])
@@ -160,15 +161,20 @@ def finished(result: Result) -> Result:
     return result
 
 
-def training_of(task: Task, result: Result) -> dict[str, Any]:
-    """How a training went. A pass is an evaluation of loss and gradient, an epoch, or a sweep."""
+def training_of(task: Task, result: Result, solver: str) -> dict[str, Any]:
+    """How a training went."""
     return {
         "candidates": task.problem.n_features,
         "active": result.weights.n_active,
-        "passes": result.history[-1].evaluations,
+        "passes": passes_of(result.history, solver),
         "objective": result.objective,
         "status": result.status.value,
     }
+
+
+def passes_of(history: Sequence[Event], solver: str) -> int:
+    """Evaluations of loss and gradient, epochs, or sweeps (over all blocks or those that are active)."""
+    return len(history) if solver in MOST else history[-1].evaluations
 
 
 def scores(task: Task, weights: Weights, given: Data, threads: int) -> dict[str, Any]:
@@ -223,8 +229,11 @@ def grow(
     finished(result)
     told = clock.read() | errors(model, given, threads)
     told |= {"candidates": model.info["candidate_features"], "active": len(model.weights)}
-    ends = [stage["until"] for stage in (model.info["growth"] or {"stages": []})["stages"]] or [-1]
-    passes = sum(result.history[end].evaluations for end in ends)
+    ends = (
+        [stage["until"] + 1 for stage in model.info["growth"]["stages"]] if growth else [len(result.history)]
+    )
+    stretches = [result.history[first:end] for first, end in pairwise([0, *ends])]
+    passes = sum(passes_of(stretch, solver) for stretch in stretches)
     return told | {"passes": passes, "growth": model.info["growth"]}
 
 
@@ -242,7 +251,7 @@ def stages() -> list[TemplateSet]:
     return [bias() + word(0, 0) + label_bigram(), second, word(-1, 1), word(-2, 2)]
 
 
-# --- Costs ----------------------------------------------------------------------------------------------------
+# --- Costs --------------------------------------------------------------------------------------------------
 
 
 def layouts(*, templates: str, fold: int, words: int | None, threads: int) -> dict[str, Any]:
@@ -355,7 +364,7 @@ def agree(*, solver: str, templates: str, fold: int, words: int | None, threads:
     second = finished(more.solve(task, first.weights))
     return {
         "seconds": took,
-        "passes": first.history[-1].evaluations,
+        "passes": passes_of(first.history, solver),
         "own": certificate(task, first.weights),
         "tuned": certificate(task, second.weights),
         "more_passes": second.history[-1].evaluations,

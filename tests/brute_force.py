@@ -106,7 +106,9 @@ def pairs_by_token(chain: Chain, scores: ChainParts) -> Array:
     none = np.zeros((1, chain.n_labels, chain.n_labels))
     out: Array = np.concatenate([scores.pair, none])[layout.kind]  # −1 is the last one
     if layout.n_singles:
-        assert layout.row is not None and layout.single_start is not None and layout.single is not None
+        assert layout.row is not None
+        assert layout.single_start is not None
+        assert layout.single is not None
         for t in np.flatnonzero(layout.row >= 0).tolist():
             row = slice(*layout.single_start[layout.row[t] : layout.row[t] + 2].tolist())
             pair = layout.single[row].astype(np.int64)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from brute_force import pairs_by_token
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brute_force import pairs_by_token
 from parsimon._core import FeatureRows, LinearMap, distinct_rows
 from parsimon.design import ChainDesign, FeatureIndex, build_chain
 from parsimon.features.observations import Observations, Rows
@@ -72,7 +72,9 @@ def test_restriction_is_the_map_with_the_other_weights_zero(toy: Toy, seed: int,
     few, all_of_them = small.scores(w[features]), design.scores(w)
     for found, wanted in zip(by_token(few, narrow), by_token(all_of_them, chain), strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-12)
-    for found, wanted in zip(by_token(design.scores_of(w[features], features), chain), by_token(all_of_them, chain), strict=True):
+    for found, wanted in zip(
+        by_token(design.scores_of(w[features], features), chain), by_token(all_of_them, chain), strict=True
+    ):
         np.testing.assert_allclose(found, wanted, atol=1e-12)
     # However pairs are laid out, the gradient is the same.
     few_out, out = np.zeros(len(features)), np.zeros(design.n_features)

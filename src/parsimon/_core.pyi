@@ -269,9 +269,7 @@ class BlockDescent:
     """Block coordinate descent on chains, with weights that exist only if they are not zero."""
 
     def __init__(self, n_labels: int) -> None: ...
-    def add(
-        self, node: LinearMap, steps: LinearMap, row: _Integers, chain: Chain, gold: _Integers
-    ) -> None:
+    def add(self, node: LinearMap, steps: LinearMap, row: _Integers, chain: Chain, gold: _Integers) -> None:
         """Sequences to learn from."""
 
     def make_blocks(self) -> None:
@@ -305,9 +303,7 @@ class OnlineChain:
         pair_block: _Integers,
         n_blocks: int,
     ) -> None: ...
-    def add(
-        self, node: LinearMap, pair: LinearMap, row: _Integers, chain: Chain, gold: _Integers
-    ) -> None:
+    def add(self, node: LinearMap, pair: LinearMap, row: _Integers, chain: Chain, gold: _Integers) -> None:
         """Sequences to learn from."""
 
     @property

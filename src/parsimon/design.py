@@ -186,7 +186,9 @@ class ChainDesign:
     def _pullback(self, parts: ChainParts, out: Array, *, squared: bool) -> None:
         cut = self.node.n_features
         self.node.pullback(parts.node, out[:cut], self.threads, squared)
-        self.pair.pullback(parts.pair.reshape(len(parts.pair), self.n_labels**2), out[cut:], self.threads, squared)
+        self.pair.pullback(
+            parts.pair.reshape(len(parts.pair), self.n_labels**2), out[cut:], self.threads, squared
+        )
         if self.layout.n_singles:
             self.single.pullback(parts.single.reshape(-1, 1), out[cut:], self.threads, squared)
 

@@ -22,6 +22,7 @@ from parsimon.features.observations import Observations
 from parsimon.features.space import FeatureSpace
 from parsimon.growth import Growing, Grown, Growth
 from parsimon.losses import Loss, get_loss
+from parsimon.memory import at_most
 from parsimon.metrics import SpanCounter, has_spans
 from parsimon.penalties import L2, ElasticNet, Penalty, never_dropped
 from parsimon.problem import Batch, Problem
@@ -42,6 +43,7 @@ from parsimon.solvers import (
 from parsimon.workspace import Workspace
 
 BATCH = 1 << 20  # part scores (tokens × labels) in one batch: 8 MB
+MOST_BATCHES = 24
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class SequenceTraining:
     selection: Selection | None = None
     growth: Growth | None = None
     threads: int = 1
+    memory: int | None = None  # bytes; more is refused
     callbacks: Sequence[Callable[[Event], Any]] = ()
     checkpoint: Path | None = None
     checkpoint_every: float = 30.0
@@ -95,13 +98,14 @@ class SequenceTraining:
     ) -> tuple[SequenceModel, Result]:
         """What `fit` does, with the solver's result; `tell` hears what is being done."""
         began = time.perf_counter() if began is None else began
-        if self.growth is not None:
-            return self._grow(space, X, y, dev, weights, start, began, tell)
-        task = self.prepare(space, X, y, weights)
-        first = task.weights_of(start) if start is not None else Weights.zeros(task.problem.n_features)
-        tell("training")
-        result = self.solve(task, first, dev=dev, began=began)
-        return task.model(result, self.describe(task, result)), result
+        with at_most(self.memory):
+            if self.growth is not None:
+                return self._grow(space, X, y, dev, weights, start, began, tell)
+            task = self.prepare(space, X, y, weights)
+            first = task.weights_of(start) if start is not None else Weights.zeros(task.problem.n_features)
+            tell("training")
+            result = self.solve(task, first, dev=dev, began=began)
+            return task.model(result, self.describe(task, result)), result
 
     def _grow(
         self,
@@ -459,9 +463,10 @@ def make_batches(
     threads: int,
     weights: Array | None = None,
 ) -> Iterator[Batch]:
-    """Batches small enough that part scores stay in the cache."""
+    """Batches small enough that part scores stay in the cache; but not too many, as each lists where attributes fire."""
     workspace = Workspace()
-    for chosen, tokens, part in observations.batches(max(BATCH // index.n_labels, 1)):
+    size = max(BATCH // index.n_labels, observations.n_tokens // MOST_BATCHES, 1)
+    for chosen, tokens, part in observations.batches(size):
         design, chain = build_chain(
             part,
             index,

@@ -101,6 +101,13 @@ def threads_option(function: Function) -> Function:
     return add(function)
 
 
+def size_of(text: str) -> int:
+    """A size such as 500M or 4G in bytes."""
+    from parsimon.memory import parse_size
+
+    return parse_size(text)
+
+
 def available_processors() -> int:
     """How many processors this process may use."""
     try:

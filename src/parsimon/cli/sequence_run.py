@@ -260,6 +260,7 @@ def settings(job: SequenceJob, growth: Growth | None, callbacks: list[Any], resu
         selection=selection_of(job),
         growth=growth,
         threads=job.threads,
+        memory=job.memory,
         callbacks=callbacks,
         checkpoint=job.checkpoint_file if safe else None,
         checkpoint_every=job.checkpoint_every or float("inf"),

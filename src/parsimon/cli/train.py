@@ -16,6 +16,7 @@ from parsimon.cli.options import (
     option,
     positive,
     reading_options,
+    size_of,
     threads_option,
 )
 
@@ -27,6 +28,7 @@ SOLVERS = (
     "working-set",
     "owlqn",
     "block-working-set",
+    "bcd",
     "fista",
     "subgradient",
     "smoothing",
@@ -106,6 +108,7 @@ class SequenceJob:
     separator: str
     comment: str | None
     threads: int
+    memory: int | None
     verbose: bool
     quiet: bool
     as_json: bool
@@ -349,6 +352,13 @@ path = click.Path(path_type=Path)
 )
 @reading_options
 @threads_option
+@option(
+    "--memory",
+    section=RUNNING,
+    metavar="SIZE",
+    callback=lambda ctx, param, value: None if value is None else size_of(value),
+    help="Use no more memory than this, for instance 4G; what needs more is refused.",
+)
 @option("--seed", section=RUNNING, type=int, default=0, metavar="N", help="For the order of online learning.")
 @option(
     "-v",

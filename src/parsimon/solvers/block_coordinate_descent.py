@@ -67,7 +67,8 @@ class BlockCoordinateDescent:
             descent.sweep(everything, penalty.l1, penalty.l2, self.caution, threads)
             epoch += 1
             evaluations += 2
-            weights = Weights(*reversed(descent.weights()), problem.n_features)
+            features, values = descent.weights()
+            weights = Weights(values, features, problem.n_features)
             view = look_at_all(problem, weights, 1.0)
             status = None
             if view.largest <= self.tol * scale:
