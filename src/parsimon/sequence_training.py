@@ -463,7 +463,7 @@ def make_batches(
     threads: int,
     weights: Array | None = None,
 ) -> Iterator[Batch]:
-    """Batches small enough that part scores stay in the cache; but not too many, as each lists where attributes fire."""
+    """Batches small enough that part scores stay in the cache; but not too many, each lists where attributes fire."""
     workspace = Workspace()
     size = max(BATCH // index.n_labels, observations.n_tokens // MOST_BATCHES, 1)
     for chosen, tokens, part in observations.batches(size):

@@ -121,6 +121,7 @@ class ProgressBar(NoProgress):
     def phase(self, text: str) -> None:
         """A name in front of a bar that only shows that there is life."""
         self._training = False
+        self._evaluations = 0
         self._bar.update(self._task, description=text, total=None, figures="")
 
     def __call__(self, event: Event) -> None:
@@ -128,8 +129,6 @@ class ProgressBar(NoProgress):
         if event.evaluations < self._evaluations:  # a solver has begun anew: the refit of what survived
             self._time_left.forget()
             self.phase("debiasing")
-        elif self._evaluations == 0:
-            self.phase("training")
         self._training = True
         self._evaluations = max(event.evaluations, 1)
         self._time_left.see(event)

@@ -131,6 +131,11 @@ def summary_text(name: str, size: int, summary: dict[str, Any]) -> str:
     if training.get("selection"):
         pairs.append(("templates by", f"{training['selection']['name']}, best first:"))
         pairs += [("", f"{score:10.4g}  {name}") for name, score in training["selection"]["templates"]]
+    if training.get("growth"):
+        from parsimon.growth import GrownStage
+
+        stages = enumerate(training["growth"]["stages"], start=1)
+        pairs += [(f"stage {n}", str(GrownStage(**stage))) for n, stage in stages]
     if training.get("objective") is not None:
         pairs.append(("objective", objective_text(training["objective"], training.get("kkt"))))
     if training.get("status"):
