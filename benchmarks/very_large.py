@@ -217,6 +217,7 @@ def dumped(task: Any, lines: Iterable[str]) -> Any:
         if len(fields) != 4:
             continue
         test, previous, current, weight = fields
+        test = test[0].upper() + test[1:]  # u and b, whatever the template said
         if previous == "#":
             found[0].append((node[test], label[current], float(weight)))
         else:
@@ -277,7 +278,8 @@ def same_objective(records: Sequence[Record]) -> str:
                 cells += [seconds(ours), times(theirs / ours if ours else None)]
             rows.append(cells)
     head = ["", "objective", "Wapiti", "Parsimon", "ratio", "Parsimon, OWL-QN", "ratio"]
-    return table(head, rows)
+    text = "Time since the training file was opened to the same objective:\n\n" + table(head, rows) + "\n"
+    return text if rows else ""
 
 
 def rounds_table(records: Sequence[Record]) -> str:
@@ -306,8 +308,9 @@ def report(records: Sequence[Record], options: argparse.Namespace, here: str) ->
     """All tables."""
     text = f"ρ1 = {options.rho1:g}, ρ2 = {options.rho2:g}, {options.threads} threads for what can use them, "
     text += f"OWL-QN's history in Wapiti {options.history}; medians of {options.repeats}. "
-    text += here + "\nTime since the training file was opened to the same objective:\n\n"
-    text += same_objective(records) + "\nA round is an iteration, an epoch of SGD-L1 or a sweep of BCD:\n\n"
+    text += (
+        f"{here}\n{same_objective(records)}A round is an iteration, an epoch of SGD-L1 or a sweep of BCD:\n\n"
+    )
     return text + rounds_table(records)
 
 

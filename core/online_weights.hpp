@@ -199,7 +199,7 @@ class OnlineWeights {
     const std::vector<Block>& blocks() const { return blocks_; }
     TouchedRows& part(int p) { return parts_[p]; }
     int64_t round() const { return round_; }
-    void next_round(double) { ++round_; }
+    void next_round(double = 0) { ++round_; }
 
     // body(column, weight) for the attributes that fire on a row; `last` is as far as entries may be looked ahead.
     template <class Body>

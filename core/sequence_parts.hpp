@@ -223,9 +223,9 @@ class SequenceParts {
   private:
     static constexpr int64_t few_pairs = 256;
 
-    // Nanoseconds, measured on Nettalk (51 labels): a cell of a matrix at one step, and however many steps there are; the
-    // same of a single pair.
-    static constexpr double cell = 0.3, new_cell = 6.0, single = 6.0, new_single = 15.0;
+    // Nanoseconds, measured on Nettalk (51 labels) and chunking (22): a cell of a matrix at one step, and however many
+    // steps there are; the same of a single pair.
+    static constexpr double cell = 0.3, new_cell = 15.0, single = 8.0, new_single = 15.0;
     bool matrix_is_cheaper(size_t n_singles, int64_t n_steps) const {
         const auto E = static_cast<double>(n_singles), n = static_cast<double>(n_steps), cells = static_cast<double>(Y_ * S_);
         return E * (n * single + new_single) > cells * (n * cell + new_cell);

@@ -60,7 +60,7 @@ class Asked:
         """The fits of all folds, as far as there are any."""
         out = []
         for fold in range(self.folds if data in NETTALK else 1):
-            of = {"data": data, "templates": templates, **settings, "fold": fold}
+            of = {"data": data, "templates": templates, "solver": OURS, **settings, "fold": fold}
             title = ", ".join(str(value) for value in of.values())
             out.append(self.outcome("fit", title, told=line_of, **of))
         return [one for one in out if one is not None]

@@ -37,6 +37,7 @@ RHO1, RHO2 = 0.5, 1e-5  # "nearly optimal" on Nettalk, and used throughout (sect
 OURS = "working-set"  # proximal quasi-Newton steps on working sets, the default
 MOST = {"sgd-l1": 60, "bcd": 30}  # epochs and sweeps, if the development set does not stop them before
 PATIENCE = 6  # scores in a row on the development set that are no better than the best
+TOLERANCE = 0.002  # of accuracy, a standard error of 14,600 letters: within it, the smallest model is kept
 HANDFUL = 20  # L-BFGS iterations of the final fine-tuning, and
 FINE = (0.03, 0.1, 0.3)  # its L2 strengths, of which the development set chooses
 STEPS = 60  # iterations before the cost of an evaluation is measured, by labels and by candidates
@@ -137,6 +138,7 @@ def stopped_by_dev(solver: str, threads: int, **settings: Any) -> SequenceTraini
         "max_iterations": MOST.get(solver),
         "dev_metric": "accuracy",
         "patience": PATIENCE,
+        "dev_tolerance": TOLERANCE,
         **settings,
     }
     return SequenceTraining(solver=solver, threads=threads, **settings)

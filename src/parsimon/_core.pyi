@@ -193,6 +193,8 @@ def screen_pairs(
 class ChainPosterior:
     """What forward and backward found."""
 
+    def __init__(self) -> None: ...
+
 class Chain:
     """The dynamic programs of a batch of label sequences."""
 
@@ -348,6 +350,46 @@ class OnlineChain:
 
     def replace(self, values: _Float64) -> None:
         """Sets the weights that exist, in the order of `weights`."""
+
+    def start(self, features: _Integers, values: _Float64) -> None:
+        """Weights to begin with."""
+
+class SummedChain:
+    """Rounds of online learning on chains, with a cumulative L1 penalty; weights exist only once touched."""
+
+    def __init__(
+        self,
+        n_labels: int,
+        node: FeatureRows,
+        pair: FeatureRows,
+        node_exempt: _Bool,
+        pair_exempt: _Bool,
+    ) -> None: ...
+    def add(self, node: LinearMap, pair: LinearMap, row: _Integers, chain: Chain, gold: _Integers) -> None:
+        """Sequences to learn from."""
+
+    @property
+    def n_sequences(self) -> int: ...
+    @property
+    def n_weights(self) -> int:
+        """How many weights exist, zero or not."""
+
+    @property
+    def rounds(self) -> int: ...
+    def run(
+        self,
+        order: _Integers,
+        question: int,
+        cost: float,
+        steps: _Float64,
+        l1: float,
+        l2: float,
+        negligible: float,
+    ) -> tuple[float, int]:
+        """A round for each sequence, with a step for each: loss, mistakes (see `OnlineChain.run`)."""
+
+    def weights(self) -> tuple[_Int64, _Float64]:
+        """Ascending features whose weights are not zero, and these."""
 
     def start(self, features: _Integers, values: _Float64) -> None:
         """Weights to begin with."""

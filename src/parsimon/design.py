@@ -13,13 +13,14 @@ from parsimon._core import (
     FeatureRows,
     LinearMap,
     OnlineChain,
+    SummedChain,
     distinct_rows,
     lay_out,
     screen_nodes,
     screen_pairs,
     seen_features,
 )
-from parsimon.arrays import Array, IntArray
+from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.features.observations import Observations
 from parsimon.structures.chain import Chain, ChainParts, PairLayout
 from parsimon.workspace import Workspace
@@ -239,7 +240,11 @@ class ChainDesign:
             self.n_labels, self.node.features, self.steps.features, node_block, pair_block, n_blocks
         )
 
-    def teach(self, learner: OnlineChain, structure: Chain, gold: IntArray) -> None:
+    def new_summed_learner(self, node_exempt: BoolArray, pair_exempt: BoolArray) -> SummedChain:
+        """An online learner with a cumulative L1 penalty, except on the attributes marked."""
+        return SummedChain(self.n_labels, self.node.features, self.steps.features, node_exempt, pair_exempt)
+
+    def teach(self, learner: OnlineChain | SummedChain, structure: Chain, gold: IntArray) -> None:
         """Gives a learner this batch to learn from."""
         learner.add(
             self.node, self.steps, self.step_row, structure.compiled, np.ascontiguousarray(gold, np.int32)

@@ -60,6 +60,7 @@ class SequenceTraining:
     time_limit: float | None = None
     dev_metric: str = "auto"
     patience: int = 10
+    dev_tolerance: float = 0.0
     prune: float = 0.0
     debias: float | None = None
     selection: Selection | None = None
@@ -232,6 +233,7 @@ class SequenceTraining:
                 task.development_score(*dev, self.dev_metric, self.threads),
                 every=getattr(solver, "validate_every", 5),
                 patience=self.patience,
+                tolerance=self.dev_tolerance,
             )
         if self.checkpoint is not None:
             path, mark = self.checkpoint, task.fingerprint()

@@ -39,7 +39,7 @@ def test_lines_of_progress(very_large: Any, line: str, told: tuple[str, ...]) ->
 
 
 def dump(model: Any) -> Iterator[str]:
-    """A model as Wapiti dumps one: a line a weight, # where there is no previous label."""
+    """A model as Wapiti dumps one: a line a weight, # where there is no previous label, u for U and b for B."""
     yield "something that is no weight\n"
     for rows, names, w, pair in (
         (model.index.pair, model.space.pair_names, model.weights[model.index.node.n_features :], True),
@@ -48,7 +48,7 @@ def dump(model: Any) -> Iterator[str]:
         attribute, column = rows.describe(np.arange(rows.n_features))
         for name, place, value in zip(names(attribute), column.tolist(), w, strict=True):
             previous = model.labels[place // model.n_labels] if pair else "#"
-            yield f"{name}\t{previous}\t{model.labels[place % model.n_labels]}\t{value:.12f}\n"
+            yield f"{name[0].lower()}{name[1:]}\t{previous}\t{model.labels[place % model.n_labels]}\t{value:.12f}\n"
 
 
 def test_a_dump_has_the_weights_of_the_model(very_large: Any) -> None:

@@ -20,6 +20,7 @@ from parsimon.solvers import (
     LBFGS,
     OWLQN,
     SOLVERS,
+    Iterate,
     Monitor,
     ProximalQuasiNewton,
     Result,
@@ -401,6 +402,22 @@ def test_the_development_set_is_scored_now_and_then_and_at_the_end() -> None:
     assert scored == sorted({*range(0, last + 1, 3), last})
     assert result.status is Status.CONVERGED
     np.testing.assert_array_equal(result.weights.dense(), script.seen[-1].dense())
+
+
+def test_of_models_that_score_nearly_as_well_the_smallest_is_kept() -> None:
+    """Scores go by, with so many features each; which iterate is kept, for two tolerances."""
+    scores, sizes = [0.5, 0.9, 0.89, 0.8, 0.895], [9, 8, 3, 1, 5]
+
+    def kept(tolerance: float) -> int:
+        told = iter(scores)
+        validation = Validation(lambda weights: next(told), tolerance=tolerance)
+        for n in sizes:
+            validation.see(Iterate(Weights(np.ones(n), np.arange(n), 10), 0.0, 0))
+        assert validation.best == 0.9
+        assert validation.best_iterate is not None
+        return validation.best_iterate.weights.n_active
+
+    assert [kept(0.0), kept(0.02), kept(0.2)] == [8, 3, 1]
 
 
 def test_checkpoints_are_written_now_and_then_and_at_the_end() -> None:

@@ -39,7 +39,7 @@ from parsimon.report.time_left import TimeLeft
 from parsimon.selection import GroupLassoPath, InformationGain, Selection, Sparseptron
 from parsimon.sequence_model import SequenceModel
 from parsimon.sequence_training import SequenceTraining
-from parsimon.solvers import SOLVERS, Online, Result, Solver, Status, choose_solver
+from parsimon.solvers import SGDL1, SOLVERS, Online, Result, Solver, Status, choose_solver
 
 
 def run(job: SequenceJob) -> None:
@@ -198,7 +198,7 @@ def solver_of(job: SequenceJob) -> str | Solver:
     """The solver; one that learns online gets its seed."""
     _, name = job.method
     solver = SOLVERS[name]() if name in SOLVERS else None
-    return replace(solver, seed=job.seed) if isinstance(solver, Online) and job.seed else name
+    return replace(solver, seed=job.seed) if isinstance(solver, Online | SGDL1) and job.seed else name
 
 
 def resumes(job: SequenceJob) -> bool:
@@ -255,6 +255,7 @@ def settings(job: SequenceJob, growth: Growth | None, callbacks: list[Any], resu
         time_limit=job.time_limit,
         dev_metric=job.dev_metric,
         patience=job.patience,
+        dev_tolerance=job.dev_tolerance,
         prune=job.prune,
         debias=job.debias,
         selection=selection_of(job),

@@ -34,6 +34,7 @@ SOLVERS = (
     "smoothing",
     "mira",
     "sgd",
+    "sgd-l1",
 )
 SELECTIONS = ("sparseptron", "group-lasso", "information-gain")
 GROUPS = ("template", "attribute", "label")
@@ -99,6 +100,7 @@ class SequenceJob:
     time_limit: float | None
     dev_metric: str
     patience: int
+    dev_tolerance: float
     checkpoint_every: float
     checkpoint: Path | None
     resume: bool
@@ -126,7 +128,7 @@ class SequenceJob:
 
     @property
     def strengths(self) -> tuple[float, float]:
-        """l1 and l2: as named, or else the defaults. Online learners and group penalties have none of their own."""
+        """l1 and l2: as named, or else the defaults. `mira`, `sgd` and group penalties have none of their own."""
         online = self.method[1] in ("mira", "sgd")
         l1 = 0.0 if online or self.group_lasso is not None else L1
         return l1 if self.l1 is None else self.l1, (0.0 if online else L2) if self.l2 is None else self.l2
@@ -279,7 +281,7 @@ path = click.Path(path_type=Path)
     section=STOPPING,
     type=click.Choice(SOLVERS),
     show_default="auto, or what --refit says",
-    help="'auto' takes the first that fits the loss and the penalty; 'mira' and 'sgd' learn online.",
+    help="'auto' takes the first that fits the loss and the penalty; 'mira', 'sgd' and 'sgd-l1' learn online.",
 )
 @positive(
     "--tol",
@@ -314,6 +316,12 @@ path = click.Path(path_type=Path)
     default=10,
     metavar="N",
     help="Stop when N scores on DEV in a row were no better than the best.",
+)
+@number(
+    "--dev-tolerance",
+    section=STOPPING,
+    default=0.0,
+    help="Of models within this of the best score on DEV (0.002: a fifth of a per cent), keep the smallest.",
 )
 @number(
     "--checkpoint-every",

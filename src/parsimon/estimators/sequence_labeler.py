@@ -76,8 +76,9 @@ class SequenceLabeler(BaseEstimator):
     decoding : str, Transitions, list of pairs or None
         Which label sequences are possible in prediction: ``"iob2"``, ``"iobes"``, ``"iob1"``, ``"auto"``, pairs
         of labels that may not follow each other, or anything (``None``).
-    dev_metric, patience
-        How the development set given to `fit` is scored, and how long to wait for a better score.
+    dev_metric, patience, dev_tolerance
+        How the development set given to `fit` is scored, how long to wait for a better score, and how far a score may
+        be below the best for the sake of a smaller model.
     warm_start : bool
         Start from the weights of the last fit.
     n_jobs : int or None
@@ -118,6 +119,7 @@ class SequenceLabeler(BaseEstimator):
         decoding: str | Transitions | Sequence[tuple[str, str]] | None = None,
         dev_metric: str = "auto",
         patience: int = 10,
+        dev_tolerance: float = 0.0,
         warm_start: bool = False,
         n_jobs: int | None = None,
         callback: Callable[[Event], Any] | None = None,
@@ -142,6 +144,7 @@ class SequenceLabeler(BaseEstimator):
         self.decoding = decoding
         self.dev_metric = dev_metric
         self.patience = patience
+        self.dev_tolerance = dev_tolerance
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.callback = callback
@@ -277,6 +280,7 @@ class SequenceLabeler(BaseEstimator):
             time_limit=self.time_limit,
             dev_metric=self.dev_metric,
             patience=self.patience,
+            dev_tolerance=self.dev_tolerance,
             prune=self.prune,
             debias=self.debias,
             selection=self.selection,

@@ -25,6 +25,7 @@ from parsimon.solvers.lbfgs import LBFGS
 from parsimon.solvers.online import Budget, Decreasing, Online, PassiveAggressive
 from parsimon.solvers.owlqn import OWLQN
 from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
+from parsimon.solvers.sgd_l1 import SGDL1, Exponential
 from parsimon.solvers.smoothing import Smoothing
 from parsimon.solvers.subgradient import Subgradient
 from parsimon.solvers.working_set import WorkingSet
@@ -33,12 +34,14 @@ __all__ = [
     "FISTA",
     "LBFGS",
     "OWLQN",
+    "SGDL1",
     "SOLVERS",
     "ActiveGroups",
     "BlockCoordinateDescent",
     "Budget",
     "Decreasing",
     "Event",
+    "Exponential",
     "Iterate",
     "Monitor",
     "Online",
@@ -84,6 +87,7 @@ SOLVERS: dict[str, Callable[..., Solver]] = {
     "smoothing": Smoothing,
     "mira": _mira,
     "sgd": Online,
+    "sgd-l1": SGDL1,
 }
 
 

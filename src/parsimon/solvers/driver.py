@@ -22,23 +22,29 @@ from parsimon.solvers.base import Event, Iterate, Result, Solver, Status, Weight
 class Validation:
     """Early stopping: scores weights on a development set every few iterations, keeps the best.
 
-    Training stops when `patience` scores in a row have not beaten the best one.
+    Training stops when `patience` scores in a row have not beaten the best one. Of iterates whose score is within
+    `tolerance` of the best, the one with the fewest features is kept: scores are uncertain, sparse models come late.
     """
 
     score: Callable[[Weights], float]
     every: int = 5
     patience: int = 10
+    tolerance: float = 0.0
     best: float = field(default=float("-inf"), init=False)
     best_iterate: Iterate | None = field(default=None, init=False)
     _since_best: int = field(default=0, init=False)
+    _kept: float = field(default=float("-inf"), init=False)  # the score of the iterate that is kept
 
     def see(self, iterate: Iterate) -> float:
         """Scores an iterate."""
         score = self.score(iterate.weights)
-        if score > self.best:
-            self.best, self.best_iterate, self._since_best = score, iterate, 0
-        else:
-            self._since_best += 1
+        self._since_best = 0 if score > self.best else self._since_best + 1
+        self.best = max(self.best, score)
+        kept, enough = self.best_iterate, self.best - self.tolerance
+        if score >= enough and (
+            kept is None or self._kept < enough or iterate.weights.n_active < kept.weights.n_active
+        ):
+            self.best_iterate, self._kept = iterate, score
         return score
 
     @property
@@ -48,7 +54,7 @@ class Validation:
 
     def resume(self, best: float, since: int, weights: Weights, objective: float) -> None:
         """Takes up where another run stopped."""
-        self.best, self._since_best = best, since
+        self.best, self._kept, self._since_best = best, best, since
         self.best_iterate = Iterate(weights, objective, 0)
 
     @property

@@ -14,7 +14,7 @@ dropped. How many there are is told after every stretch of rounds and every prox
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
@@ -24,7 +24,7 @@ from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.groupings import ByTemplate, FeatureTable, Grouping
 from parsimon.groups import Groups
-from parsimon.problem import Problem
+from parsimon.problem import Batch, Problem
 from parsimon.solvers.base import Iterate, Requires, Status, Weights
 from parsimon.solvers.online_groups import Blocks, Device, Rows, SingleWeights, WholeBlocks
 from parsimon.structures.base import Oracle
@@ -52,6 +52,10 @@ class Decreasing:
     def size(self, epoch: int) -> float:
         """η0 / √(epoch + 1)."""
         return self.start / float(np.sqrt(epoch + 1))
+
+    def sizes(self, epoch: int, n: int) -> Array:
+        """The same for each of the n rounds of an epoch."""
+        return np.full(n, self.size(epoch))
 
 
 @dataclass(frozen=True)
@@ -268,13 +272,9 @@ class Plan:
     def learner(self, problem: Problem) -> Any:
         """A learner with these blocks that knows all instances."""
         design: Any = problem.batches[0].design
-        learner = design.new_learner(self.blocks.node, self.blocks.pair, self.blocks.n_blocks)
-        for batch in problem.batches:
-            if np.any(batch.gold < 0):
-                raise ParsimonError("online learning needs every label, but some are missing.")
-            design = batch.design
-            design.teach(learner, batch.structure, batch.gold)
-        return learner
+        return teach(
+            design.new_learner(self.blocks.node, self.blocks.pair, self.blocks.n_blocks), problem.batches
+        )
 
     def shrink(self, learner: Any, step: float, share: float, epochs: float) -> None:
         """A proximal step: the penalty's share of these rounds, then the budget."""
@@ -300,6 +300,16 @@ class Plan:
         threshold = self.budget.threshold(norms, self.kept.weight, epochs)
         if threshold > 0:
             self.kept.soften(learner, threshold, self.budget.shrink)
+
+
+def teach(learner: Any, batches: Sequence[Batch]) -> Any:
+    """Gives a learner all instances."""
+    for batch in batches:
+        if np.any(batch.gold < 0):
+            raise ParsimonError("online learning needs every label, but some are missing.")
+        design: Any = batch.design
+        design.teach(learner, batch.structure, batch.gold)
+    return learner
 
 
 MANY = 4096  # from so many groups on they are not blocks of their own

@@ -58,9 +58,9 @@ class WorkingSet:
     """Solves over growing and shrinking sets of features with an inner solver.
 
     Every set holds the non-zero features and the steepest of the others, those above `slack` of the threshold at
-    which they would come in, up to a size: `sizes` for the first sets, afterwards the last of them or twice as many
-    as are non-zero. The first sets are solved roughly, the later ones nearly to the end, each with at most so many
-    steps. Converges when no feature at all violates its optimality condition by more than `tol` times the worst
+    which they would come in, up to a size: `sizes` for the first sets, afterwards the last of them, and always twice
+    as many as are non-zero. The first sets are solved roughly, the later ones nearly to the end, each with at most so
+    many steps. Converges when no feature at all violates its optimality condition by more than `tol` times the worst
     at w = 0.
     """
 
@@ -84,13 +84,12 @@ class WorkingSet:
         features = weights.features
         evaluations = round_number = 0
         scale = None
+        if len(weights.values):
+            scale = look_at_all(problem, Weights.zeros(problem.n_features), self.slack).largest
         while True:
             view = look_at_all(problem, weights, self.slack)
             evaluations += 1
-            if scale is None:
-                scale = view.largest
-                if len(weights.values):
-                    scale = look_at_all(problem, Weights.zeros(problem.n_features), self.slack).largest
+            scale = view.largest if scale is None else scale
             converged = view.largest <= self.tol * scale
             certified = Iterate(
                 weights, view.objective, evaluations, kkt=view.largest, gap=view.gap, phase="all features"
@@ -139,10 +138,8 @@ class WorkingSet:
         if isinstance(view, GroupView):
             return view.with_groups(active, self.new_groups)
         assert isinstance(view, FeatureView)
-        size = self.sizes[min(round_number, len(self.sizes) - 1)]
-        if round_number >= len(self.sizes):
-            size = max(size, 2 * len(active))
-        return view.with_steepest(active, max(size - len(active), 0))
+        size = max(self.sizes[min(round_number, len(self.sizes) - 1)], 2 * len(active))
+        return view.with_steepest(active, size - len(active))
 
 
 @dataclass(frozen=True)
