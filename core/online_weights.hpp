@@ -70,10 +70,9 @@ class TouchedRows {
         const uint32_t n = head.n;
         fresh = false;
         Entry* row = n ? entries(head) : nullptr;
-        uint32_t k = column;
-        if (n != features_->width) {  // else all columns are there
+        uint32_t k = column;  // its place in a row that has all columns
+        if (n != features_->width)
             k = static_cast<uint32_t>(std::lower_bound(row, row + n, column, [](const Entry& e, uint32_t c) { return e.column < c; }) - row);
-        }
         if (k < n && row[k].column == column) return row + k;
         if (!exists(a, column)) return nullptr;
         fresh = true;

@@ -62,7 +62,7 @@ struct Differences {
         value.resize(room);
     }
     // Overwritten by the next unless `keep`.
-    void add(uint32_t c, double v, bool keep = true) {
+    void add(uint32_t c, double v, bool keep) {
         column[n] = c;
         value[n] = v;
         n += keep;
@@ -200,8 +200,8 @@ class SequenceParts {
         }
     }
 
-    // gold − marginals at steps. Those of one kind are together where the kind has a matrix (visited at its first step),
-    // else every step is by itself. body(k) for the steps of the k-th kind, whose differences above least(k) are in `out`.
+    // gold − marginals at steps: summed over the steps of a kind that has a matrix, else step by step. body(k) is called
+    // when `out` has those above least(k) of the k-th kind.
     template <class Least, class Body>
     void pair_differences(Least&& least, Differences& out, Body&& body) {
         for (size_t k = 0; k < kinds_.size(); ++k) {
@@ -217,8 +217,6 @@ class SequenceParts {
             body(kind_[t]);
         }
     }
-
-    int32_t kind_of_step(int64_t t) const { return kinds_[kind_[t]]; }
 
   private:
     static constexpr int64_t few_pairs = 256;

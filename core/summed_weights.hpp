@@ -2,7 +2,7 @@
 // has touched.
 //
 // After t rounds with steps η every weight should have been pulled towards zero by u = Σ η ρ1/N, but no further than to
-// zero. Its paper keeps, beside each weight w, the signed penalty q that it has had, and each time does
+// zero. The paper (Figure 2) keeps, beside each weight w, the signed penalty q that it has had, and each time does
 //
 //     w > 0:  w ← max(0, w − (u + q))        w < 0:  w ← min(0, w + (u − q))        q ← q + what w has changed by
 //
@@ -79,7 +79,7 @@ class SummedRows {
             }
     }
 
-    // sum += times · value at the given columns (ascending), where |value| > least; those at zero are as above.
+    // sum += times · value at the given columns (ascending), where |value| > least. (u is what sums are now pulled by.)
     void add(int64_t a, double times, const uint32_t* column, const double* value, size_t n, double least, double u) {
         Head& head = heads_[a];
         if (!head.full && features_->all && head.firings >= features_->width) fill(head, u);
@@ -152,8 +152,8 @@ class SummedRows {
         }
     }
 
-    // Makes room for all columns. So many attributes become full at once as fire at least as often as they have columns
-    // (then memory is in proportion to the data), and those of which half the columns exist.
+    // Makes room for all columns. That is done at once for attributes that fire at least as often as they have columns (so
+    // memory stays in proportion to the data), and for others when half their columns exist.
     void fill(Head& head, double u) {
         const Head before = head;
         const auto width = static_cast<uint32_t>(features_->width);

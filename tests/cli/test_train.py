@@ -145,12 +145,22 @@ def test_mira_has_no_penalty_unless_one_is_named(run, folder):
     assert load_model(folder / "a.model").info["l2"] == 0.1
 
 
-def test_the_seed_is_that_of_online_learning(run, folder):
+@pytest.mark.parametrize("method", [("sgd", "perceptron"), ("sgd-l1", "log")])
+def test_the_seed_is_that_of_online_learning(run, folder, method):
     def weights(seed):
-        run(*training(folder, "--solver", "sgd", "--loss", "perceptron", "--max-iter", 2, "--seed", seed))
+        solver, loss = method
+        run(*training(folder, "--solver", solver, "--loss", loss, "--max-iter", 2, "--seed", seed))
         return load_model(folder / "a.model").weights.tolist()
 
     assert weights(1) == weights(1) != weights(2)
+
+
+def test_sgd_l1_has_the_usual_penalty(run, folder):
+    options = ("--solver", "sgd-l1", "--max-iter", 4, "--dev", folder / "test.txt", "--debias")
+    assert run(*training(folder, *options)).exit_code == 0
+    info = load_model(folder / "a.model").info
+    assert (info["solver"], info["l1"], info["l2"]) == ("sgd-l1", 0.5, 1e-5)
+    assert [event["phase"] for event in info["history"]].count("sgd-l1") == 4
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,14 @@ def test_mira(toy: Toy, most: float) -> None:
     assert result.weights.dense() == pytest.approx(Twin(toy, "hinge", step).run(2), abs=1e-10)
 
 
+@pytest.mark.parametrize("loss", ["perceptron", "hinge"])
+def test_many_labels(loss: str) -> None:
+    toy = make_toy(6, lengths=(2, 3, 1, 2), n_labels=17)  # so many that label pairs are scored one by one
+    step = Decreasing(0.7)
+    result = learn(toy, loss, Online(3, step, average=False, shuffle=False))
+    assert result.weights.dense() == pytest.approx(Twin(toy, loss, step).run(3), abs=1e-10)
+
+
 def by_attribute(toy: Toy) -> Groups:
     starts = np.concatenate(
         [toy.index.node.starts(), toy.index.pair.starts()[1:] + toy.index.node.n_features]

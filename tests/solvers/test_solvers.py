@@ -308,7 +308,7 @@ def test_the_start_is_left_alone() -> None:
 
 
 # Those that see all instances at every step and go on until a tolerance is met.
-BATCH = {name: kind for name, kind in SOLVERS.items() if name not in ("smoothing", "mira", "sgd")}
+BATCH = {name: kind for name, kind in SOLVERS.items() if name not in ("smoothing", "mira", "sgd", "sgd-l1")}
 every_kind = pytest.mark.parametrize("kind", BATCH.values(), ids=BATCH)
 
 
@@ -434,7 +434,7 @@ def test_checkpoints_are_written_now_and_then_and_at_the_end() -> None:
 # ---- refusals ----------------------------------------------------------------------------------------------
 
 
-NOT_SMOOTH = "needs a smooth loss, and hinge is not; use subgradient or smoothing or mira or sgd."
+NOT_SMOOTH = "needs a smooth loss, and hinge is not; use subgradient or smoothing or mira or sgd or sgd-l1."
 REFUSALS = [
     ("lbfgs", "log", L1(1.0), "an L1 part is not; use working-set or owlqn or"),
     ("lbfgs", "log", L1(1.0), "the solver lbfgs needs a smooth penalty, and"),
@@ -444,7 +444,7 @@ REFUSALS = [
         "working-set",
         "perceptron",
         L1(1.0),
-        "a smooth loss, and perceptron is not; use subgradient or mira or sgd.",
+        "a smooth loss, and perceptron is not; use subgradient or mira or sgd or sgd-l1.",
     ),
     ("newton", "log", L1(1.0), "no solver called 'newton'; choose from auto, lbfgs, working-set, owlqn"),
 ]

@@ -50,7 +50,7 @@ class BlockCoordinateDescent:
             raise ParsimonError(f"caution multiplies second derivatives: at least 1, not {self.caution}.")
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields after every sweep; after those over all blocks with a certificate."""
+        """Yields the start and after every sweep; with a certificate before each that goes over all blocks."""
         penalty: Any = problem.penalty
         design: Any = problem.batches[0].design
         descent = design.new_descent()
@@ -61,15 +61,16 @@ class BlockCoordinateDescent:
         descent.start(given.features, given.values)
         threads = design.threads
         everything = np.arange(descent.n_blocks)
-        scale = look_at_all(problem, Weights.zeros(problem.n_features), 1.0).largest
+        scale = None
+        if len(given.values):
+            scale = look_at_all(problem, Weights.zeros(problem.n_features), 1.0).largest
         evaluations = epoch = 0
         while True:
-            descent.sweep(everything, penalty.l1, penalty.l2, self.caution, threads)
-            epoch += 1
-            evaluations += 2
             features, values = descent.weights()
             weights = Weights(values, features, problem.n_features)
             view = look_at_all(problem, weights, 1.0)
+            evaluations += 1
+            scale = view.largest if scale is None else scale
             status = None
             if view.largest <= self.tol * scale:
                 status = Status.CONVERGED
@@ -86,6 +87,9 @@ class BlockCoordinateDescent:
             )
             if status is not None:
                 return
+            descent.sweep(everything, penalty.l1, penalty.l2, self.caution, threads)
+            epoch += 1
+            evaluations += 1
             for _ in range(self.active_sweeps):
                 active = descent.active_blocks()
                 descent.sweep(active, penalty.l1, penalty.l2, self.caution, threads)

@@ -39,9 +39,13 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True)
 class Exponential:
-    """η_t = η0 α^(t/N) (Tsuruoka et al. 2009, §3.3): smaller by the factor α from epoch to epoch, bit by bit."""
+    """η_t = η0 α^(t/N), the exponential decay of Tsuruoka et al. (2009): smaller by the factor α a whole epoch later.
 
-    start: float = 0.8
+    With 30 epochs, Nettalk's short words do best with a start of 0.8, the longer sentences of chunking with 0.4; on
+    held-out data neither makes a difference.
+    """
+
+    start: float = 0.5
     decay: float = 0.85
 
     def __post_init__(self) -> None:

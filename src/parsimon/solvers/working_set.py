@@ -83,6 +83,7 @@ class WorkingSet:
         memory: InnerMemory = self.inner.new_memory()
         features = weights.features
         evaluations = round_number = 0
+        fresh = True  # nothing is known of the curvature
         scale = None
         if len(weights.values):
             scale = look_at_all(problem, Weights.zeros(problem.n_features), self.slack).largest
@@ -127,9 +128,13 @@ class WorkingSet:
             evaluations += used
             weights = weights.nonzero()
             round_number += 1
-            if not step.objective < best - 4 * np.finfo(float).eps * abs(best):  # rounding is no progress
+            if step.objective < best - 4 * np.finfo(float).eps * abs(best):  # rounding is no progress
+                fresh = False
+            elif fresh:
                 yield replace(certified, evaluations=evaluations, status=Status.STALLED)
                 return
+            else:  # what was learnt of the curvature may have misled: once more without it
+                memory, fresh = self.inner.new_memory(), True
 
     def choose(self, view: View, weights: Weights, round_number: int) -> IntArray:
         """The non-zero features and the steepest of the others, ascending; or their groups, as wholes."""
