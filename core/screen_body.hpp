@@ -25,7 +25,7 @@ class PairScreen {
         bound();
         const auto n = static_cast<int64_t>(firings_.size());
         const auto pairs = static_cast<int64_t>(labels_[0].size() * labels_[1].size());
-        const bool few = !valued_below_zero_ && pairs * 4 < Y_ * S_ / 2 && n < few_firings;
+        const bool few = !valued_below_zero_ && pairs * 8 < Y_ * S_ && n < few_firings;
         if (few) look_at_few(a, found, gradients);
         else look_at_all(a, found, gradients);
     }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -37,7 +38,11 @@ void parallel_for(int64_t n, int threads, Body&& body) {
     };
     std::vector<std::thread> pool;
     pool.reserve(workers - 1);
-    for (int worker = 1; worker < workers; ++worker) pool.emplace_back(work, worker);
+    try {
+        for (int worker = 1; worker < workers; ++worker) pool.emplace_back(work, worker);
+    } catch (const std::system_error&) {
+        // No more threads are to be had (a limit on memory, for one): those there are do the work.
+    }
     work(0);
     for (auto& thread : pool) thread.join();
     if (failure) std::rethrow_exception(failure);

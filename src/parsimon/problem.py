@@ -43,7 +43,6 @@ class Steep:
     gradient: Array  # theirs
     of_active: Array  # the gradient of the features that are not zero
     marginals: list[Array]  # of labels, batch by batch, for `diagonal`
-    threshold: float
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class Problem:
             total += value
         design: Any = self.batches[0].design
         found, gradient = design.screen(looked, threshold)
-        return Steep(total, found, gradient, of_active, marginals, threshold)
+        return Steep(total, found, gradient, of_active, marginals)
 
     def diagonal(self, marginals: list[Array]) -> Array:
         """The diagonal of the loss's Hessian, or nearly, from the marginals of labels: (Φ∘Φ)ᵀ p(1 − p)."""

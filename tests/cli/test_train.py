@@ -566,3 +566,9 @@ def test_data_are_not_overwritten(run, folder, option):
     before = (folder / "train.txt").read_bytes()
     refused(run(*training(folder, option, folder / "train.txt")), "would be overwritten")
     assert (folder / "train.txt").read_bytes() == before
+
+
+def test_a_limit_on_memory_that_is_no_size(run, folder):
+    result = run(*training(folder, "--memory", "lots"))
+    assert result.exit_code == 2
+    assert "such as 500M or 4G, not 'lots'" in result.stderr

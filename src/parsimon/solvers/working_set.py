@@ -249,7 +249,7 @@ def _steep(problem: Problem, weights: Weights, slack: float) -> Steep:
         threshold = penalty.l1_strength if penalty.weight is None else penalty.l1_strength[part]
         found.append(np.flatnonzero(np.abs(gradient[part]) > slack * threshold) + first)
     features = np.concatenate([np.zeros(0, np.int64), *found])
-    return Steep(loss, features, gradient[features], gradient[active], marginals, slack * penalty.l1)
+    return Steep(loss, features, gradient[features], gradient[active], marginals)
 
 
 def look_at_groups(problem: Problem, weights: Weights) -> GroupView:
