@@ -109,9 +109,11 @@ struct FeatureRows {
 
     int64_t size() const { return all ? n_attributes * width : start.back(); }
 
-    // Attributes with several columns are handled as whole rows, which is quicker than one by one.
+    // Attributes with several columns are handled as whole rows, which is quicker than one by one, unless rows are long.
     bool whole_row(int64_t a) const {
-        return all || (start[a + 1] - start[a]) * 8 >= std::min<int64_t>(width, 24);
+        if (all) return true;
+        const int64_t n = start[a + 1] - start[a];
+        return n * 8 >= std::min<int64_t>(width, 24) && n * 64 >= width;
     }
 };
 
@@ -154,6 +156,10 @@ class LinearMap {
 
     // Within row r, attributes handled as whole rows come first and end here.
     int64_t whole_end(int64_t r) const { return features_->all ? rows_->start[r + 1] : whole_end_[r]; }
+
+    // Attributes handled as whole rows that occur in some row, and the place of each attribute among them; not if all.
+    const std::vector<int32_t>& whole_attributes() const { return whole_attributes_; }
+    const std::vector<int32_t>& whole_place() const { return whole_place_; }
 
     // The rows on which each attribute fires; made when first needed (never for prediction).
     const Csr& attributes() const {
@@ -248,9 +254,22 @@ class LinearMap {
                 if (valued) rows.value[to + i] = later[i].second;
             }
         });
+        list_whole_attributes(rows);
+    }
+
+    void list_whole_attributes(const Csr& rows) {
+        whole_place_.assign(features_->n_attributes, -1);
+        for (int64_t r = 0; r < rows.size(); ++r)
+            for (int64_t i = rows.start[r]; i < whole_end_[r]; ++i) {
+                int32_t& place = whole_place_[rows.index[i]];
+                if (place >= 0) continue;
+                place = static_cast<int32_t>(whole_attributes_.size());
+                whole_attributes_.push_back(rows.index[i]);
+            }
     }
 
     std::vector<int64_t> whole_end_;
+    std::vector<int32_t> whole_attributes_, whole_place_;
     std::shared_ptr<const Csr> rows_;
     std::shared_ptr<const FeatureRows> features_;
     mutable std::shared_ptr<const Csr> attributes_;

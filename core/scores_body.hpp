@@ -12,8 +12,9 @@ struct RowSum {
     Lanes lanes[L > 0 ? L : 1];
     double rest[3];
     int64_t n_rest;
+    double* out;
 
-    explicit RowSum(int64_t width) : n_rest(width - 4 * L) {
+    RowSum(int64_t width, double* to) : n_rest(width - 4 * L), out(to) {
 #pragma GCC unroll 8
         for (int j = 0; j < L; ++j) lanes[j] = spread(0.0);
         for (int j = 0; j < 3; ++j) rest[j] = 0;
@@ -23,22 +24,23 @@ struct RowSum {
         for (int j = 0; j < L; ++j) lanes[j] += value * load(row + 4 * j);
         for (int64_t j = 0; j < n_rest; ++j) rest[j] += value * row[4 * L + j];
     }
-    void put(double* out) const {
+    void put() const {
 #pragma GCC unroll 8
         for (int j = 0; j < L; ++j) store(out + 4 * j, lanes[j]);
         for (int64_t j = 0; j < n_rest; ++j) out[4 * L + j] = rest[j];
     }
 };
 
-// Rows too wide for the registers.
+// Rows too wide for the registers are summed where they belong.
 struct LongRowSum {
-    std::vector<double> sum;
+    int64_t width;
+    double* out;
 
-    explicit LongRowSum(int64_t width) : sum(width) {}
+    LongRowSum(int64_t n, double* to) : width(n), out(to) { std::fill(out, out + width, 0.0); }
     void add(double value, const double* row) {
-        for (size_t c = 0; c < sum.size(); ++c) sum[c] += value * row[c];
+        for (int64_t c = 0; c < width; ++c) out[c] += value * row[c];
     }
-    void put(double* out) const { std::copy(sum.begin(), sum.end(), out); }
+    void put() const {}
 };
 
 // Calls body(sum type) with the right size for the width.
@@ -61,24 +63,23 @@ void with_row_sum(int64_t width, Body&& body) {
 // The weights of attributes that are handled as whole rows, laid out as such.
 struct WholeRows {
     std::vector<double> filled;
-    std::vector<int32_t> place;  // of each attribute among them
+    const LinearMap& map;
     const double* weights;
     int64_t width;
-    bool all;
 
-    WholeRows(const FeatureRows& features, const double* w) : weights(w), width(features.width), all(features.all) {
-        if (all) return;
-        place.resize(features.n_attributes);
-        int32_t n = 0;
-        for (int64_t a = 0; a < features.n_attributes; ++a)
-            if (features.whole_row(a)) place[a] = n++;
-        filled.assign(n * width, 0.0);
-        for (int64_t a = 0; a < features.n_attributes; ++a)
-            if (features.whole_row(a))
-                for (int64_t k = features.start[a]; k < features.start[a + 1]; ++k)
-                    filled[place[a] * width + features.column[k]] = w[k];
+    WholeRows(const LinearMap& given, const double* w) : map(given), weights(w), width(given.features().width) {
+        const FeatureRows& features = map.features();
+        if (features.all) return;
+        filled.assign(static_cast<int64_t>(map.whole_attributes().size()) * width, 0.0);
+        double* row = filled.data();
+        for (const int32_t a : map.whole_attributes()) {
+            for (int64_t k = features.start[a]; k < features.start[a + 1]; ++k) row[features.column[k]] = w[k];
+            row += width;
+        }
     }
-    const double* row(int64_t a) const { return all ? weights + a * width : filled.data() + place[a] * width; }
+    const double* row(int64_t a) const {
+        return map.features().all ? weights + a * width : filled.data() + map.whole_place()[a] * width;
+    }
 };
 
 inline void scores(const LinearMap& map, const double* w, double* out, int threads) {
@@ -86,18 +87,18 @@ inline void scores(const LinearMap& map, const double* w, double* out, int threa
     const FeatureRows& features = map.features();
     const int64_t width = features.width;
     const bool valued = !rows.value.empty();
-    const WholeRows whole(features, w);
+    const WholeRows whole(map, w);
     const auto cuts = balanced_cuts(rows.start.data(), rows.size(), 32);
     with_row_sum(width, [&](auto type) {
         using Sum = typename decltype(type)::type;
         parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
             for (int64_t r = cuts[piece]; r < cuts[piece + 1]; ++r) {
                 double* to = out + r * width;
-                Sum sum(width);
+                Sum sum(width, to);
                 const int64_t middle = map.whole_end(r), end = rows.start[r + 1];
                 for (int64_t i = rows.start[r]; i < middle; ++i)
                     sum.add(valued ? rows.value[i] : 1.0, whole.row(rows.index[i]));
-                sum.put(to);
+                sum.put();
                 for (int64_t i = middle; i < end; ++i) {
                     const int32_t a = rows.index[i];
                     const double value = valued ? rows.value[i] : 1.0;
@@ -127,10 +128,10 @@ inline void pullback(const LinearMap& map, const double* mu, double* out, bool s
                 const int64_t begin = attributes.start[a], end = attributes.start[a + 1];
                 if (begin == end) continue;
                 if (features.whole_row(a)) {
-                    Sum sum(width);
+                    Sum sum(width, total.data());
                     for (int64_t i = begin; i < end; ++i)
                         sum.add(value(i), mu + attributes.index[i] * width);
-                    sum.put(total.data());
+                    sum.put();
                     if (features.all)
                         for (int64_t c = 0; c < width; ++c) out[a * width + c] += total[c];
                     else

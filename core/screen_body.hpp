@@ -238,13 +238,13 @@ inline void screen_nodes(const std::vector<const LinearMap*>& maps, const std::v
         using Sum = typename decltype(type)::type;
         over_attributes(cost, threads, features, gradients, [&] {
             return [&, total = std::vector<double>(width)](int64_t a, std::vector<int64_t>& found, std::vector<double>& values) mutable {
-                Sum sum(width);
+                Sum sum(width, total.data());
                 for (size_t b = 0; b < maps.size(); ++b) {
                     const Csr& attributes = maps[b]->attributes();
                     for (int64_t i = attributes.start[a]; i < attributes.start[a + 1]; ++i)
                         sum.add(attributes.value.empty() ? 1.0 : attributes.value[i], parts[b] + attributes.index[i] * width);
                 }
-                sum.put(total.data());
+                sum.put();
                 const int64_t first = rows.all ? a * width : rows.start[a], last = rows.all ? first + width : rows.start[a + 1];
                 for (int64_t k = first; k < last; ++k) {
                     const double g = total[rows.all ? k - first : rows.column[k]];
