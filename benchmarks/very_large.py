@@ -362,7 +362,7 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--json", type=Path, metavar="FILE", help="write everything measured, curves included")
     p.add_argument(
-        "--write", type=Path, metavar="PAGE", help="put the tables between the markers `wapiti` of a page"
+        "--write", type=Path, metavar="PAGE", help="put the tables between markers of a page, such as `wapiti-3-grm`"
     )
     p.add_argument("--value", nargs=4, help=argparse.SUPPRESS)
     return p
@@ -389,7 +389,8 @@ def measure(options: argparse.Namespace, work: Path) -> None:
         if options.json is not None:
             options.json.write_text(json.dumps(as_json(records), indent=1), encoding="utf-8")
         if options.write is not None:
-            replace_blocks(options.write, {"wapiti": report(records, options, here)})
+            block = f"wapiti-{options.sets.replace(',', '-')}"
+            replace_blocks(options.write, {block: report(records, options, here)})
     print(f"\n{report(records, options, here)}", flush=True)
 
 
