@@ -362,7 +362,10 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--json", type=Path, metavar="FILE", help="write everything measured, curves included")
     p.add_argument(
-        "--write", type=Path, metavar="PAGE", help="put the tables between markers of a page, such as `wapiti-3-grm`"
+        "--write",
+        type=Path,
+        metavar="PAGE",
+        help="put the tables between markers of a page, such as `wapiti-3-grm`",
     )
     p.add_argument("--value", nargs=4, help=argparse.SUPPRESS)
     return p
