@@ -1,18 +1,10 @@
-// The only file that knows Python. Arrays are checked here, once; inside the core nothing is.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
+// The files named bindings alone know Python. Arrays are checked here, once; inside the core nothing is.
 #include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "binding_arrays.hpp"
 #include "block_descent.hpp"
 #include "columns.hpp"
 #include "extractor.hpp"
@@ -22,46 +14,11 @@
 #include "pair_layout.hpp"
 #include "strings.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
 using namespace parsimon;
 
+void bind_flat(nb::module_& m);  // flat_bindings.cpp
+
 namespace {
-
-template <class T>
-using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using In3 = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using InOut = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using InOut2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using InOut3 = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Out = nb::ndarray<nb::numpy, T>;
-
-// Hands a vector over to NumPy without copying it.
-template <class T>
-Out<T> give(std::vector<T>&& values, std::initializer_list<size_t> shape = {}) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    if (shape.size() == 0) return Out<T>(kept->data(), {kept->size()}, owner);
-    return Out<T>(kept->data(), shape, owner);
-}
-
-void require(bool condition, const char* what) {
-    if (!condition) throw std::invalid_argument(what);
-}
-
-std::vector<int64_t> checked_offsets(const In<int64_t>& offsets, int64_t n_tokens) {
-    std::vector<int64_t> copy(offsets.data(), offsets.data() + offsets.size());
-    require(!copy.empty() && copy[0] == 0 && copy.back() == n_tokens, "offsets must run from 0 to the number of tokens");
-    require(std::is_sorted(copy.begin(), copy.end()), "offsets must ascend");
-    return copy;
-}
 
 Csr checked_csr(const In<int64_t>& start, const In<int32_t>& index, const std::optional<In<double>>& value,
                 int64_t n_columns) {
@@ -861,5 +818,6 @@ NB_MODULE(_core, m) {
         nb::gil_scoped_release free;
         return kernels().dot(a.data(), b.data(), static_cast<int64_t>(a.size()));
     }, "a"_a, "b"_a, "The inner product, summed in a fixed order.");
+    bind_flat(m);
     m.def("exponentials", [](InOut<double> x) { kernels().exponentials(x.data(), static_cast<int64_t>(x.size())); }, "x"_a.noconvert());
 }

@@ -14,6 +14,8 @@ from parsimon.losses import LOSSES, Hinge, Log, Perceptron, get_loss
 from parsimon.structures import Chain, ChainParts
 from toy_problems import Toy, make_toy
 
+OF_LABELS = [name for name in LOSSES if name != "squared"]  # which is for numbers
+
 toys = st.builds(
     make_toy,
     st.integers(0, 10**6),
@@ -28,7 +30,7 @@ def weights_for(toy: Toy, seed: int, scale: float = 1.0) -> Any:
     return scale * np.random.default_rng(seed).normal(size=toy.index.n_features)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", OF_LABELS)
 @given(toys, st.integers(0, 100))
 def test_value_is_the_definition(name: str, toy: Toy, seed: int) -> None:
     w = weights_for(toy, seed)
@@ -144,5 +146,5 @@ def test_weights_are_repetitions() -> None:
 def test_losses_by_name() -> None:
     assert get_loss("log") == Log()
     assert get_loss(Hinge(2.0)) == Hinge(2.0)
-    with pytest.raises(ParsimonError, match="no loss called 'squared'; choose from log, hinge, perceptron"):
-        get_loss("squared")
+    with pytest.raises(ParsimonError, match="no loss called 'cubed'; choose from log, hinge, perceptron"):
+        get_loss("cubed")

@@ -23,7 +23,10 @@ toys = st.builds(
 )
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+OF_LABELS = [name for name in LOSSES if name != "squared"]  # which is for numbers
+
+
+@pytest.mark.parametrize("loss", OF_LABELS)
 @given(toys, st.integers(1, 12), st.integers(0, 100))
 def test_batches_add_up(loss: str, toy: Toy, batch: int, seed: int) -> None:
     whole, parts = toy.problem(loss, batch=1000), toy.problem(loss, batch=batch)
@@ -44,7 +47,7 @@ def test_objective_is_loss_plus_penalty(toy: Toy) -> None:
     assert problem.objective(w) == pytest.approx(wanted, rel=1e-11)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", OF_LABELS)
 @given(toys, st.integers(0, 100))
 def test_restriction_is_the_problem_on_a_subspace(loss: str, toy: Toy, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -62,7 +65,7 @@ def test_restriction_is_the_problem_on_a_subspace(loss: str, toy: Toy, seed: int
     )
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", OF_LABELS)
 def test_threads_give_identical_bits(loss: str) -> None:
     toy = make_toy(1, lengths=tuple(range(30)), n_labels=6, n_node=40, real=True, weighted=True)
     w = np.random.default_rng(0).normal(size=toy.index.n_features)

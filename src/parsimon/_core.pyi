@@ -408,6 +408,50 @@ def descend(
 ) -> None:
     """Coordinate descent on a diagonal plus low-rank quadratic with an L1 norm."""
 
+def descend_coordinates(
+    map: LinearMap,
+    curvature: _Float64,
+    gradient: _Float64,
+    l1: _Float64,
+    pull: _Float64,
+    centre: _Float64,
+    active: _Int64,
+    w: _Float64,
+    tol: float,
+    most: int,
+    delta: _Float64,
+    margin: _Float64,
+) -> int:
+    """Sweeps of coordinate descent on a quadratic model of a loss; the number of sweeps."""
+
+class GroupCopies:
+    """The copies that groups have of weights they share, and their multipliers, in ADMM."""
+
+    def __init__(self, start: _Int64, member: _Int32, strength: _Float64, n_features: int) -> None: ...
+    @property
+    def n_groups(self) -> int: ...
+    @property
+    def n_members(self) -> int: ...
+    def step(
+        self,
+        w: _Float64,
+        rho: float,
+        relaxation: float,
+        copies: _Float64,
+        multipliers: _Float64,
+        threads: int,
+    ) -> tuple[float, float, float, float, float]:
+        """Updates v and u; ‖v − Mw‖², ‖v‖², ‖Mw‖², ‖a‖² and Σ λ_g ‖w_g‖. Mᵀv and Mᵀa are written."""
+
+    def rescale(self, factor: float) -> None:
+        """Multiplies the scaled multipliers a = u/ρ, because ρ changes."""
+
+    def gauge(self, rho: float, shift: _Float64, threads: int) -> float:
+        """max_g ‖u_g + shift_g‖ / λ_g."""
+
+    def norms(self, rho: float) -> _Float64:
+        """‖v_g‖ of every group."""
+
 def dot(a: _Float64, b: _Float64) -> float:
     """The inner product, summed in a fixed order."""
 

@@ -5,6 +5,7 @@
 | log        | log Z(s) − s(gold)                           | the marginals               |
 | hinge      | max_y [s(y) + cost(y, gold)] − s(gold)       | the cost-augmented argmax   |
 | perceptron | max_y s(y) − s(gold)                         | the argmax                  |
+| squared    | ½ (s − gold)²                                | the mean, which is s itself |
 
 The gradient with respect to part scores is μ − gold.
 """
@@ -42,6 +43,10 @@ class Loss(Protocol):
         """The second derivative by the score of each part, or nearly."""
         ...
 
+    def each(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[Array, Any, Array]:
+        """The loss of every instance, not weighed, in place of the sum; for smooth losses."""
+        ...
+
 
 @dataclass(frozen=True)
 class Log:
@@ -59,11 +64,16 @@ class Log:
 
     def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
         """Σ log Z − s(gold), and marginals − gold."""
-        value, parts, _ = self._evaluated(structure, scores, gold, copy=False)
-        return value, parts
+        values, parts, _ = self._evaluated(structure, scores, gold, copy=False)
+        return structure.weigh(values), parts
 
     def with_marginals(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Array]:
         """The same, and the marginals of labels."""
+        values, parts, marginals = self._evaluated(structure, scores, gold, copy=True)
+        return structure.weigh(values), parts, marginals
+
+    def each(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[Array, Any, Array]:
+        """The same, before it is summed."""
         return self._evaluated(structure, scores, gold, copy=True)
 
     def variances(self, structure: Structure, marginals: Array) -> Any:
@@ -72,18 +82,57 @@ class Log:
 
     def _evaluated(
         self, structure: Structure, scores: Any, gold: IntArray, *, copy: bool
-    ) -> tuple[float, Any, Any]:
-        if np.any(gold < 0):
-            attained, parts_of_gold = structure.marginals(structure.constrain(scores, gold))
-            log_z, parts = structure.marginals(scores)
-            marginals = parts.node.copy() if copy else None
-            parts.subtract(parts_of_gold)
-        else:
-            attained = structure.score(scores, gold)
-            log_z, parts = structure.marginals(scores)
-            marginals = parts.node.copy() if copy else None
-            structure.add_output(parts, gold, -1.0)
-        return structure.weigh(log_z - attained), parts, marginals
+    ) -> tuple[Array, Any, Any]:
+        if not some_missing(gold):
+            return _all_known(structure, scores, gold, copy=copy)
+        attained, parts_of_gold = structure.marginals(structure.constrain(scores, gold))
+        log_z, parts = structure.marginals(scores)
+        marginals = parts.node.copy() if copy else None
+        parts.subtract(parts_of_gold)
+        return log_z - attained, parts, marginals
+
+
+def some_missing(gold: Any) -> bool:
+    """Whether an output is not known: a label below zero. Numbers always are."""
+    return bool(np.issubdtype(gold.dtype, np.integer) and np.any(gold < 0))
+
+
+def _all_known(structure: Structure, scores: Any, gold: Any, *, copy: bool) -> tuple[Array, Any, Any]:
+    """log Z(s) − s(gold) of every instance, marginals − gold, and a copy of the marginals."""
+    attained = structure.score(scores, gold)
+    log_z, parts = structure.marginals(scores)
+    marginals = parts.node.copy() if copy else None
+    structure.add_output(parts, gold, -1.0)
+    return log_z - attained, parts, marginals
+
+
+@dataclass(frozen=True)
+class Squared:
+    """½ (s − y)², for outputs that are numbers: the log loss of a normal distribution around the score."""
+
+    name: ClassVar[str] = "squared"
+    oracle: ClassVar[Oracle] = Oracle.MEAN
+    smooth: ClassVar[bool] = True
+    partial_labels: ClassVar[bool] = False
+    trivial_at_zero: ClassVar[bool] = False
+
+    def __call__(self, structure: Structure, scores: Any, gold: Any) -> tuple[float, Any]:
+        """Σ ½ (s − y)², and s − y."""
+        values, parts, _ = _all_known(structure, scores, gold, copy=False)
+        return structure.weigh(values), parts
+
+    def with_marginals(self, structure: Structure, scores: Any, gold: Any) -> tuple[float, Any, Array]:
+        """The same, and the means."""
+        values, parts, means = self.each(structure, scores, gold)
+        return structure.weigh(values), parts, means
+
+    def each(self, structure: Structure, scores: Any, gold: Any) -> tuple[Array, Any, Array]:
+        """The same, before it is summed."""
+        return _all_known(structure, scores, gold, copy=True)
+
+    def variances(self, structure: Structure, marginals: Array) -> Any:
+        """One."""
+        return structure.variances(marginals)
 
 
 class _Piecewise:
@@ -96,6 +145,10 @@ class _Piecewise:
     def variances(self, structure: Structure, marginals: Array) -> Any:
         """There are none at the corners."""
         raise TypeError("a loss with corners has no second derivative")
+
+    def each(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[Array, Any, Array]:
+        """There are no marginals."""
+        raise TypeError("a loss of one best output has no marginals")
 
 
 @dataclass(frozen=True)
@@ -140,10 +193,15 @@ class SmoothedHinge:
 
     def with_marginals(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Array]:
         """The same, and the marginals of labels."""
+        values, parts, marginals = self.each(structure, scores, gold)
+        return structure.weigh(values), parts, marginals
+
+    def each(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[Array, Any, Array]:
+        """The same, before it is summed."""
         attained, log_z, parts = self._marginals(structure, scores, gold)
         marginals = parts.node.copy()
         structure.add_output(parts, gold, -1.0)
-        return structure.weigh(self.temperature * log_z - attained), parts, marginals
+        return self.temperature * log_z - attained, parts, marginals
 
     def variances(self, structure: Structure, marginals: Array) -> Any:
         """p(1 − p)/T."""
@@ -176,13 +234,13 @@ class Perceptron(_Piecewise):
         return structure.weigh(best - structure.score(scores, gold)), parts
 
 
-LOSSES: dict[str, type[Log] | type[Hinge] | type[Perceptron]] = {
-    loss.name: loss for loss in (Log, Hinge, Perceptron)
+LOSSES: dict[str, type[Log] | type[Hinge] | type[Perceptron] | type[Squared]] = {
+    loss.name: loss for loss in (Log, Hinge, Perceptron, Squared)
 }
 
 
 def get_loss(loss: str | Loss) -> Loss:
-    """A loss by name (``log``, ``hinge``, ``perceptron``), or the loss given."""
+    """A loss by name (``log``, ``hinge``, ``perceptron``, ``squared``), or the loss given."""
     if not isinstance(loss, str):
         return loss
     if loss not in LOSSES:

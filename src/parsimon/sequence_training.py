@@ -40,6 +40,7 @@ from parsimon.solvers import (
     choose_solver,
     drive,
 )
+from parsimon.solvers.base import thinned
 from parsimon.workspace import Workspace
 
 BATCH = 1 << 20  # part scores (tokens × labels) in one batch: 8 MB
@@ -491,17 +492,3 @@ def check_labels(observations: Observations, y: Labels) -> None:
         raise ParsimonError(f"sequence {i} has {observations.lengths[i]} tokens but {y.lengths[i]} labels.")
     if not len(y.names):
         raise ParsimonError("no token has a label, so there is nothing to learn.")
-
-
-def thinned(history: list[Event], most: int = 200) -> list[dict[str, Any]]:
-    """A history short enough for a model file, and without times."""
-    every = max(1, len(history) // most)
-    return [
-        {
-            k: round(v, 6) if isinstance(v, float) else v
-            for k, v in vars(event).items()
-            if k != "seconds" and v not in (None, "")
-        }
-        for i, event in enumerate(history)
-        if i % every == 0 or i == len(history) - 1
-    ]

@@ -14,9 +14,11 @@ COMMANDS = [
     [],
     ["train"],
     ["train", "sequence"],
+    ["train", "document"],
     ["predict"],
     ["evaluate"],
     ["inspect"],
+    ["explain"],
     ["presets"],
 ]
 
@@ -61,13 +63,22 @@ def test_choices_are_those_that_the_library_has():
     from parsimon.losses import LOSSES as losses
     from parsimon.solvers import SOLVERS as solvers
 
-    assert set(LOSSES) == set(losses)
-    assert set(SOLVERS) == {"auto", *solvers}
+    assert {*LOSSES, "squared"} == set(losses)  # that one is for numbers, not for labels
+    of_sequences = {name for name, make in solvers.items() if not make().requires.coordinates}
+    assert set(SOLVERS) == {"auto", *of_sequences}
     assert DEV_METRICS == ("auto", "f1", "accuracy")
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["train", "sequence", "--help"], ["--version"]], ids=" ".join
+    "arguments",
+    [
+        ["--help"],
+        ["train", "sequence", "--help"],
+        ["train", "document", "--help"],
+        ["explain", "-h"],
+        ["--version"],
+    ],
+    ids=" ".join,
 )
 def test_help_imports_nothing_heavy(arguments):
     heavy = loaded_by(arguments) & {"numpy", "scipy", "sklearn", "rich", "safetensors", "parsimon._core"}

@@ -70,7 +70,7 @@ def test_parameters_are_kept_as_given() -> None:
 
 
 def test_making_one_checks_nothing() -> None:
-    SequenceLabeler("no such file", l1=-1.0, loss="squared", solver="newton", n_jobs=0)
+    SequenceLabeler("no such file", l1=-1.0, loss="cubed", solver="newton", n_jobs=0)
 
 
 def test_clone(labeler: SequenceLabeler) -> None:
@@ -271,7 +271,7 @@ def test_a_matrix_needs_lengths() -> None:
     [
         ({"l1": -1.0}, "penalty strength l1 must be zero or more"),
         ({"l2": float("nan")}, "penalty strength l2 must be zero or more"),
-        ({"loss": "squared"}, "there is no loss called 'squared'"),
+        ({"loss": "cubed"}, "there is no loss called 'cubed'"),
         ({"solver": "newton"}, "there is no solver called 'newton'"),
         ({"solver": "lbfgs"}, "the solver lbfgs needs a smooth penalty"),
         ({"candidates": "few"}, "candidates must be 'all' or 'seen'"),

@@ -6,14 +6,16 @@ import click
 
 from parsimon import __version__
 from parsimon.cli.evaluate import evaluate
+from parsimon.cli.explain import explain
 from parsimon.cli.failures import Program
 from parsimon.cli.inspect import inspect
 from parsimon.cli.options import CONTEXT
 from parsimon.cli.predict import predict
 from parsimon.cli.presets import presets
 from parsimon.cli.train import train
+from parsimon.cli.train_document import document
 
-__all__ = ["main", "program"]
+__all__ = ["document", "main", "program"]
 
 EXAMPLES = """
 \b
@@ -22,6 +24,8 @@ Examples:
   parsimon predict chunk.model new.txt > labelled.txt
   parsimon evaluate chunk.model test.txt
   parsimon inspect chunk.model --top 20
+  parsimon train document reviews/ -m reviews.model
+  parsimon explain reviews.model new.jsonl --html why.html
 """
 
 
@@ -30,13 +34,13 @@ Examples:
 def program() -> None:
     """Learn small structured predictors, use them, and look into them.
 
-    Data are column files: one token a line, its columns separated by blanks or tabs, the label last, and an
-    empty line after every sequence. '-' stands for standard input. Feature templates are those of Wapiti and
-    CRF++.
+    Sequences are in column files: one token a line, its columns separated by blanks or tabs, the label last, and
+    an empty line after every sequence. Feature templates are those of Wapiti and CRF++. Documents are in
+    directories of classes, JSON lines, or lines 'label TAB text'. '-' stands for standard input.
     """
 
 
-for command in (train, predict, evaluate, inspect, presets):
+for command in (train, predict, evaluate, inspect, explain, presets):
     program.add_command(command)
 
 

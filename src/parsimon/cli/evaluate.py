@@ -24,6 +24,7 @@ Examples:
   parsimon evaluate chunk.model test.txt
   parsimon evaluate chunk.model test.txt --confusion
   parsimon evaluate chunk.model test.txt --json | jq .f1
+  parsimon evaluate news.model test.jsonl
 """
 
 
@@ -72,13 +73,21 @@ def evaluate(**options: Any) -> None:
     Where labels mark spans (B-NP, I-NP, O), what is printed is conlleval's report: accuracy of tokens; then
     precision, recall and F1 of spans, in all and by type. Other labels get a table with a line a label.
     Labels that the model does not know count as errors.
+
+    With a document model, TEST is a directory of class directories, JSON lines or lines 'label TAB text'.
     """
     job = Job(**options)
     from parsimon.metrics import evaluate as compare
     from parsimon.model_file import load_model
     from parsimon.report.tables import confusion_table, evaluation_record, evaluation_text
+    from parsimon.sequence_model import SequenceModel
 
     model = load_model(job.model)
+    if not isinstance(model, SequenceModel):
+        from parsimon.cli.documents import evaluate as evaluate_documents
+
+        evaluate_documents(model, job)
+        return
     file = column_file(job.test, job.encoding, job.separator, job.comment)
     gold, predicted = _labels(model, file, job)
     evaluation = compare(gold, predicted, raw=job.raw)  # type: ignore[arg-type]  # no label is None here

@@ -26,6 +26,7 @@ Examples:
   parsimon inspect chunk.model --template U05
   parsimon inspect chunk.model --transitions --history
   parsimon inspect chunk.model --json > everything.json
+  parsimon inspect news.model --label sci.space --top 10
 """
 
 
@@ -63,12 +64,30 @@ def inspect(
     history: bool,
     as_json: bool,
 ) -> None:
-    """Show what MODEL has kept: how much of what, by template and by label, and the heaviest features."""
+    """Show what MODEL has kept: how much of what, by template and by label, and the heaviest features.
+
+    Of a document model: how many words, and for each label those that speak most for it.
+    """
     from parsimon import inspect as look
     from parsimon.model_file import load_model
     from parsimon.report import tables
+    from parsimon.sequence_model import SequenceModel
 
     fitted = load_model(model)
+    if not isinstance(fitted, SequenceModel):
+        from parsimon.cli.documents import inspect as inspect_document
+
+        inspect_document(
+            fitted,
+            model,
+            top=top,
+            label=label,
+            template=template,
+            transitions=transitions,
+            history=history,
+            as_json=as_json,
+        )
+        return
     if top is None and not as_json:
         top = SHOWN
     heaviest = []

@@ -1,4 +1,4 @@
-"""`parsimon predict`: a column file in, the same lines with their labels out."""
+"""`parsimon predict`: a column file in, the same lines with their labels out; or documents in, labels out."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ Examples:
   parsimon predict chunk.model new.txt --marginals -o labelled.txt
   parsimon predict chunk.model new.txt --kbest 3
   parsimon predict chunk.model half_done.txt --given-labels --scheme iob2
+  parsimon predict news.model new.jsonl --format jsonl --marginals
 """
 
 
@@ -50,13 +51,14 @@ class Prediction:
     given_labels: bool
     unknown: Sequence[str]
     scheme: str | None
+    format: str | None
     threads: int
     encoding: str
     separator: str
     comment: str | None
 
 
-@command("predict", epilog=EXAMPLES, short_help="Label a column file.")
+@command("predict", epilog=EXAMPLES, short_help="Label a column file, or documents.")
 @click.argument("model")
 @click.argument("input", default="-")
 @option(
@@ -68,7 +70,19 @@ class Prediction:
     show_default="standard output",
     help="Where to write; a file appears only when it is complete.",
 )
-@option("--marginals", is_flag=True, section="Output", help="Add a column: the probability of the label.")
+@option(
+    "--marginals",
+    is_flag=True,
+    section="Output",
+    help="Add a column: the probability of the label; for documents, the probabilities of all labels.",
+)
+@option(
+    "--format",
+    type=click.Choice(["tsv", "jsonl"]),
+    section="Output",
+    show_default="tsv",
+    help="How labels of documents are written: 'label TAB probability', or JSON lines.",
+)
 @option(
     "--kbest",
     type=click.IntRange(min=1),
@@ -105,11 +119,24 @@ def predict(**options: Any) -> None:
     every sequence. The input needs the columns that the model's templates look at. More columns are fine, so
     a file that has labels can be labelled too. Comment lines are left out. The output has the encoding of
     the input.
+
+    A document model labels documents: INPUT is a directory of text files (or of such directories), JSON lines
+    with a "text", or a document a line. A line is written for each: its label, a tab and the probability.
     """
     job = Prediction(**options)
     from parsimon.model_file import load_model
+    from parsimon.sequence_model import SequenceModel
 
     model = load_model(job.model)
+    if not isinstance(model, SequenceModel):
+        from parsimon.cli.documents import predict as predict_documents
+
+        predict_documents(model, job)
+        return
+    if job.format is not None:
+        raise ParsimonError(
+            f"{job.model} is a sequence model, and --format is for document models; leave it out."
+        )
     labeller = Labeller(model, job, allowed_transitions(model, job.scheme))
     file = _input(job, model)
     encode = _encoder(file.encoding)

@@ -50,7 +50,7 @@ def run(job: SequenceJob) -> None:
     growth = growth_of(job, templates)
     check_selection(job)
     tolerance = check_solver(job)
-    initial = load_model(job.initial) if job.initial is not None else None
+    initial = load_model(job.initial, "sequence") if job.initial is not None else None
     resume = resumes(job)
     time_left = TimeLeft(job.max_iter, job.time_limit, None if resume or initial else tolerance)
     if growth is not None:  # how long a stage takes says nothing of the next

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from parsimon.data.documents import load_amazon, load_movie_reviews, load_news20, read_documents
     from parsimon.data.letter_to_sound import load_nettalk, phonemes
     from parsimon.data.python_code import CodeCorpus, load_python_code
     from parsimon.data.python_labels import label_python
@@ -34,14 +35,18 @@ __all__ = [
     "folds",
     "is_available",
     "label_python",
+    "load_amazon",
     "load_brown",
     "load_conll2000",
     "load_conll2002",
+    "load_movie_reviews",
     "load_nettalk",
+    "load_news20",
     "load_python_code",
     "load_treebank_pos",
     "member",
     "phonemes",
+    "read_documents",
 ]
 
 _HOME = {
@@ -49,11 +54,15 @@ _HOME = {
     "Fold": "splits",
     "folds": "splits",
     "label_python": "python_labels",
+    "load_amazon": "documents",
     "load_brown": "tagged_text",
+    "load_movie_reviews": "documents",
     "load_nettalk": "letter_to_sound",
+    "load_news20": "documents",
     "load_python_code": "python_code",
     "load_treebank_pos": "tagged_text",
     "phonemes": "letter_to_sound",
+    "read_documents": "documents",
 }
 
 

@@ -12,9 +12,10 @@ import hashlib
 import os
 import tarfile
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
@@ -114,6 +115,44 @@ REGISTRY: dict[str, DataSet] = {
             description="The Brown corpus of American English, 500 texts of fifteen categories: words and parts "
             "of speech of 57,340 sentences (Francis and Kučera 1964).",
             terms="Redistribution permitted by the copyright holder; no commercial use.",
+        ),
+        DataSet(
+            name="news20",
+            files={
+                "20news-bydate-8groups.tar.xz": RemoteFile(
+                    url="https://qwone.com/~jason/20Newsgroups/20news-bydate.tar.gz",
+                    sha256="1ec74c9ad7f4ed48c3e1c350e87e45e20d8cd52ec648852564ec3bc8018c8f50",
+                    instead="give the path of that file to load_news20",
+                )
+            },
+            description="20 Newsgroups by date, the eight groups that make four tasks of two: 4,631 training and "
+            "3,080 test messages with their headers (Lang 1995).",
+            terms="None stated; collected from public newsgroups.",
+        ),
+        DataSet(
+            name="movie_reviews",
+            files={
+                "movie_reviews.zip": RemoteFile(
+                    url=f"{_NLTK}/movie_reviews.zip",
+                    sha256="a41211ae685019137410268134db6a1a14428c89b671eb83056151a878539008",
+                )
+            },
+            description="2,000 film reviews, half of them positive, in 64,720 tokenised sentences "
+            "(Pang and Lee 2004, polarity data set 2.0).",
+            terms="CC BY 4.0.",
+        ),
+        DataSet(
+            name="amazon",
+            files={
+                "amazon_sorted_data_acl_labelled.tar.xz": RemoteFile(
+                    url="https://www.cs.jhu.edu/~mdredze/datasets/sentiment/domain_sentiment_data.tar.gz",
+                    sha256="e44441901ddd5f98a796836a75a17f2cbcec58284a60477da1cf2422f2e14fc5",
+                    instead="give the path of that file to load_amazon",
+                )
+            },
+            description="Reviews of books, DVDs, electronics and kitchenware, 1,000 positive and 1,000 negative ones "
+            "of each (Blitzer, Dredze and Pereira 2007).",
+            terms="None stated; used for research.",
         ),
     )
 }
@@ -242,15 +281,27 @@ def texts(name: str, pattern: str, file: str | None = None, encoding: str = "utf
 
     For corpora of hundreds of small files; they are read from the archive and not extracted.
     """
-    source = archive(name, file)
-    chosen = sorted(inner for inner in _sizes(source) if fnmatchcase(inner, pattern))
-    if not chosen:
+    return texts_in(archive(name, file), pattern, encoding)
+
+
+def texts_in(source: Path, pattern: str, encoding: str = "utf-8") -> dict[str, str]:
+    """What `texts` gives, of an archive that is not in the registry."""
+    try:
+        found = _contents(source, partial(fnmatchcase, pat=pattern))
+    except (OSError, EOFError) as error:
+        raise ParsimonError(f"{source} cannot be read ({error}); give the path of an archive.") from error
+    if not found:
         raise ParsimonError(f"{source} has no file that matches {pattern!r}; use the registered archive.")
-    return {inner: content.decode(encoding) for inner, content in _contents(source, chosen).items()}
+    try:
+        return {inner: found[inner].decode(encoding) for inner in sorted(found)}
+    except UnicodeDecodeError as error:
+        raise ParsimonError(
+            f"{source} has files that are not in the encoding {encoding} ({error}); use the registered archive."
+        ) from error
 
 
 def _extract(source: Path, inner: str, size: int, target: Path) -> None:
-    content = _contents(source, [inner])[inner]
+    content = _contents(source, inner.__eq__)[inner]
     if len(content) != size:
         raise ParsimonError(
             f"{inner} in {source} has {len(content)} bytes instead of {size}; get the archive anew."
@@ -276,21 +327,24 @@ def _sizes(source: Path) -> dict[str, int]:
     return {source.stem: int.from_bytes(source.read_bytes()[-4:], "little")}
 
 
-def _contents(source: Path, chosen: Iterable[str]) -> dict[str, bytes]:
-    """Some files of an archive, which is opened once for all of them."""
+def _contents(source: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+    """The files of an archive whose paths are wanted, in its order: going back means to decompress it anew."""
     if zipfile.is_zipfile(source):
         with zipfile.ZipFile(source) as zipped:
-            return {inner: zipped.read(inner) for inner in chosen}
+            names = [info.filename for info in zipped.infolist() if not info.is_dir()]
+            return {inner: zipped.read(inner) for inner in names if wanted(inner)}
     if tarfile.is_tarfile(source):
         with tarfile.open(source) as tar:
-            return {inner: _regular_file(tar, inner) for inner in chosen}
+            return {
+                info.name: _regular_file(tar, info) for info in tar if info.isfile() and wanted(info.name)
+            }
     with gzip.open(source) as compressed:
-        return dict.fromkeys(chosen, compressed.read())
+        return {source.stem: compressed.read()} if wanted(source.stem) else {}
 
 
-def _regular_file(tar: tarfile.TarFile, inner: str) -> bytes:
+def _regular_file(tar: tarfile.TarFile, inner: tarfile.TarInfo) -> bytes:
     stream = tar.extractfile(inner)
-    assert stream is not None  # _sizes lists regular files only
+    assert stream is not None  # it is a regular file
     return stream.read()
 
 

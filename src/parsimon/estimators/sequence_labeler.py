@@ -245,7 +245,7 @@ class SequenceLabeler(BaseEstimator):
     @classmethod
     def load(cls, path: str | Path, **parameters: Any) -> SequenceLabeler:
         """A fitted labeller from a model file; `parameters` are those of the constructor."""
-        model = load_model(path)
+        model = load_model(path, "sequence")
         settings = {"l1": model.info.get("l1") or 0.0, "l2": model.info.get("l2") or 0.0, **parameters}
         if isinstance(model.space, TemplateFeatures):
             settings.setdefault("templates", model.space.templates)
@@ -361,5 +361,5 @@ class SequenceLabeler(BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         model = state.get("model_")
         if isinstance(model, bytes):
-            state = {**state, "model_": parse_model(model)}
+            state = {**state, "model_": parse_model(model, kind="sequence")}
         super().__setstate__(state)

@@ -5,6 +5,8 @@ from parsimon.penalties.elastic_net import L1, L2, ElasticNet
 from parsimon.penalties.group_lasso import ElasticNetGroups, GroupLasso, SparseGroupLasso
 from parsimon.penalties.l1_ball import L1Ball
 from parsimon.penalties.overlapping import OverlappingGroupLasso, TreeLasso
+from parsimon.penalties.pulled import Pulled
+from parsimon.penalties.sentence_lasso import SentenceLasso
 
 __all__ = [
     "L1",
@@ -16,6 +18,8 @@ __all__ = [
     "L1Ball",
     "OverlappingGroupLasso",
     "Penalty",
+    "Pulled",
+    "SentenceLasso",
     "SparseGroupLasso",
     "TreeLasso",
     "never_dropped",

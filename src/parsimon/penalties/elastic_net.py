@@ -18,6 +18,15 @@ def soft_threshold(v: Array, threshold: float | Array) -> Array:
 
 
 @dataclass(frozen=True)
+class Separable:
+    """Ω(w) = Σ_k l1_k |w_k| + bend_k/2 (w_k − centre_k)², up to a constant: what coordinate descent needs to know."""
+
+    l1: Array
+    bend: Array
+    centre: Array
+
+
+@dataclass(frozen=True)
 class ElasticNet(BasePenalty):
     """Ω(w) = Σ_k c_k (l1 |w_k| + l2/2 w_k²), with c_k = 1 unless `weight` says otherwise (0: not penalised).
 
@@ -102,6 +111,11 @@ class ElasticNet(BasePenalty):
         if self.l1 == 0 or (self.weight is not None and np.any(gradient[self.weight == 0])):
             return float("inf") if np.any(gradient) else 0.0
         return self.dual_norm(gradient) / self.l1
+
+    def separated(self, n_features: int) -> Separable:
+        """As one absolute value and one parabola a weight."""
+        l1, l2 = (np.broadcast_to(each, n_features).copy() for each in (self.l1_strength, self.l2_strength))
+        return Separable(l1, l2, np.zeros(n_features))
 
     def scaled(self, strength: float) -> ElasticNet:
         """The same with another `l1`."""

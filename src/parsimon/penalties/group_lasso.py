@@ -13,12 +13,22 @@ from parsimon.errors import ParsimonError
 from parsimon.groupings import ByTemplate, Grouping
 from parsimon.groups import Groups
 from parsimon.penalties.base import BasePenalty, check_strengths
-from parsimon.penalties.elastic_net import soft_threshold
+from parsimon.penalties.elastic_net import ElasticNet, soft_threshold
 from parsimon.penalties.l1_ball import simplex_thresholds
 
 Self = TypeVar("Self", bound="GroupPenalty")
 
 TIE = 1e-9  # weights so near the largest of their group, relatively, count as largest in an L∞ norm
+
+
+@dataclass(frozen=True)
+class Split:
+    """Ω(w) = elastic net(w) + Σ_g strength_g ‖w_g‖; a feature that is in a group several times counts as often."""
+
+    net: ElasticNet
+    ptr: IntArray  # (G + 1,)
+    member: IntArray  # (ptr[G],) int32
+    strength: Array  # (G,)
 
 
 @dataclass(frozen=True)
@@ -169,6 +179,19 @@ class GroupPenalty(BasePenalty):
         if not (groups.covers and np.all(groups.weight > 0)):
             x[groups.spread((groups.weight > 0).astype(np.float64)) == 0] = 0.0
         return BasePenalty.polar(replace(self, strength=1.0, l1=0.0, l2=0.0, free=None), x)
+
+    def split(self, n_features: int) -> Split:
+        """As two: an elastic net, and the groups with their strengths, each of which may have copies of its weights."""
+        if self.norm != 2:
+            raise ParsimonError("ADMM needs groups with the norm 2; with the norm inf use fista.")
+        groups = self._bound
+        net = ElasticNet(self.l1, self.l2, weight=self.weight)
+        member = np.arange(groups.ptr[-1]) if groups.index is None else groups.index
+        ptr = groups.ptr
+        if self.free is not None:
+            kept = ~np.isin(member, self.free)
+            ptr, member = np.concatenate([[0], np.cumsum(kept)])[ptr], member[kept]
+        return Split(net, ptr, member.astype(np.int32), self.strength * groups.weight)
 
     def restrict(self: Self, features: IntArray) -> Self:
         """The penalty of some of the weights; groups keep the d_m of all their members."""

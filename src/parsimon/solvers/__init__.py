@@ -8,6 +8,7 @@ from dataclasses import fields
 from parsimon.errors import ParsimonError
 from parsimon.problem import Problem
 from parsimon.solvers.active_groups import ActiveGroups
+from parsimon.solvers.admm import ADMM
 from parsimon.solvers.base import (
     Event,
     Iterate,
@@ -24,6 +25,7 @@ from parsimon.solvers.fista import FISTA
 from parsimon.solvers.lbfgs import LBFGS
 from parsimon.solvers.online import Budget, Decreasing, Online, PassiveAggressive
 from parsimon.solvers.owlqn import OWLQN
+from parsimon.solvers.proximal_newton import ProximalNewton
 from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from parsimon.solvers.sgd_l1 import SGDL1, Exponential
 from parsimon.solvers.smoothing import Smoothing
@@ -31,6 +33,7 @@ from parsimon.solvers.subgradient import Subgradient
 from parsimon.solvers.working_set import WorkingSet
 
 __all__ = [
+    "ADMM",
     "FISTA",
     "LBFGS",
     "OWLQN",
@@ -46,6 +49,7 @@ __all__ = [
     "Monitor",
     "Online",
     "PassiveAggressive",
+    "ProximalNewton",
     "ProximalQuasiNewton",
     "Requires",
     "Result",
@@ -78,10 +82,12 @@ def _mira() -> Online:
 # quasi-Newton in turn.
 SOLVERS: dict[str, Callable[..., Solver]] = {
     "lbfgs": LBFGS,
+    "proximal-newton": ProximalNewton,
     "working-set": WorkingSet,
     "owlqn": _working_set_owlqn,
     "block-working-set": _working_set_groups,
     "bcd": BlockCoordinateDescent,
+    "admm": ADMM,
     "fista": FISTA,
     "subgradient": Subgradient,
     "smoothing": Smoothing,

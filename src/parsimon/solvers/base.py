@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
+from parsimon.losses import some_missing
 from parsimon.penalties.base import Penalty
 from parsimon.problem import Problem
 from parsimon.structures.base import Oracle
@@ -95,6 +96,9 @@ class Iterate:
     phase: str = ""
     status: Status | None = None
     instantiated: tuple[int, ...] = ()  # how many weights existed, along the way
+    relevance: Array | None = field(
+        default=None, repr=False
+    )  # the norm of every group's copies of its weights
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,20 @@ class Event:
     instantiated: tuple[int, ...] = ()
 
 
+def thinned(history: list[Event], most: int = 200) -> list[dict[str, Any]]:
+    """A history short enough for a model file, and without times."""
+    every = max(1, len(history) // most)
+    return [
+        {
+            k: round(v, 6) if isinstance(v, float) else v
+            for k, v in vars(event).items()
+            if k != "seconds" and v not in (None, "")
+        }
+        for i, event in enumerate(history)
+        if i % every == 0 or i == len(history) - 1
+    ]
+
+
 @dataclass(frozen=True)
 class Result:
     """What a solver found."""
@@ -123,6 +141,7 @@ class Result:
     kkt: float | None = None
     gap: float | None = None
     history: list[Event] = field(default_factory=list)
+    relevance: Array | None = field(default=None, repr=False)  # as of an iterate
 
 
 @dataclass(frozen=True)
@@ -142,6 +161,9 @@ class Requires:
     log_loss: bool = False
     all_labels: bool = False
     uniform_penalty: bool = False  # the same strengths for every weight
+    coordinates: bool = False  # scores that are linear in the values of attributes: vectors, not sequences
+    splitting: bool = False  # a penalty whose groups may be given copies of their weights
+    proximal: bool = True  # a penalty with a proximal operator
 
     def missing(self, problem: Problem) -> str | None:
         """What the problem lacks, in words, or ``None``."""
@@ -167,8 +189,18 @@ class Requires:
             return "a structure with block coordinate descent"
         if self.log_loss and problem.loss.name != "log":
             return f"the log loss, not the {problem.loss.name} loss"
-        if self.all_labels and any(np.any(batch.gold < 0) for batch in problem.batches):
+        if self.all_labels and any(some_missing(batch.gold) for batch in problem.batches):
             return "the label of every token, and some are missing"
+        if self.coordinates and not (
+            len(problem.batches) == 1 and hasattr(problem.batches[0].design, "margins")
+        ):
+            return "vectors to classify, not sequences"
+        if self.splitting and not hasattr(problem.penalty, "split"):
+            return "a penalty on groups, with the norm 2"
+        if self.proximal and not getattr(problem.penalty, "proximal", True):
+            return (
+                "a penalty with a proximal operator, and groups that have a feature several times have none"
+            )
         if self.uniform_penalty and getattr(problem.penalty, "weight", None) is not None:
             return "a penalty that is the same for all weights, biases included"
         return None
@@ -226,7 +258,7 @@ def check_compatible(
             raise ParsimonError(
                 f"the {problem.loss.name} loss needs {oracle.value}, which this structure does not have."
             )
-        if not problem.loss.partial_labels and any(np.any(b.gold < 0) for b in problem.batches):
+        if not problem.loss.partial_labels and any(some_missing(b.gold) for b in problem.batches):
             raise ParsimonError(
                 f"the {problem.loss.name} loss needs every label, but some are missing; "
                 "use the log loss for partially labelled sequences."

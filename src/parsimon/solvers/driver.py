@@ -144,7 +144,15 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
         if watch.history[-1].dev is None:  # stopped between two scores
             watch.validation.see(last)
         last = watch.validation.best_iterate or last
-    return Result(last.weights, status or Status.CONVERGED, last.objective, last.kkt, last.gap, watch.history)
+    return Result(
+        last.weights,
+        status or Status.CONVERGED,
+        last.objective,
+        last.kkt,
+        last.gap,
+        watch.history,
+        last.relevance,
+    )
 
 
 def _keep(watch: Monitor, weights: Weights) -> None:

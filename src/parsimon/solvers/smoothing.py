@@ -32,7 +32,7 @@ class Smoothing:
     factor: float = 0.3
     steps: int = 1000  # of the inner solver at one temperature
     name: ClassVar[str] = "smoothing"
-    requires: ClassVar[Requires] = Requires(hinge_loss=True, marginals=True)
+    requires: ClassVar[Requires] = Requires(hinge_loss=True, marginals=True, proximal=False)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields the best weights so far, by the hinge objective, after every temperature."""
@@ -52,6 +52,10 @@ class Smoothing:
                     break
             evaluations += used + 2
             objective, bound = self._judge(problem, smooth, weights)
+            if (
+                step.gap is not None
+            ):  # the smoothed optimum is known to within that, and is not far above the other
+                bound = max(bound, step.objective - step.gap - above_hinge(smooth))
             floor = max(floor, bound)
             if best is None or objective < best.objective:
                 best = Iterate(weights.nonzero(), objective, evaluations)
@@ -73,8 +77,18 @@ class Smoothing:
         assert kept.features is not None
         value, _ = problem.loss_and_full_gradient(kept.values, kept.features)
         objective = value + problem.penalty.restrict(kept.features).value(kept.values)
+        if not getattr(problem.penalty, "proximal", True):  # then the solver within has a bound of its own
+            return objective, 0.0
         expected, gradient = expected_cost(smooth, kept)
         return objective, lower_bound(expected, gradient, problem.penalty)
+
+
+def above_hinge(smooth: Problem) -> float:
+    """How far a smoothed loss can be above the hinge loss: T log |Y| for each instance, by its weight."""
+    loss: Any = smooth.loss
+    structures: list[Any] = [batch.structure for batch in smooth.batches]
+    weight = sum(each.weigh(np.ones(each.n_instances)) for each in structures)
+    return float(loss.temperature * np.log(structures[0].n_labels) * weight)
 
 
 def expected_cost(smooth: Problem, weights: Weights) -> tuple[float, Array]:

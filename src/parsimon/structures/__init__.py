@@ -2,5 +2,6 @@
 
 from parsimon.structures.base import Oracle, Structure
 from parsimon.structures.chain import Chain, ChainParts
+from parsimon.structures.flat import Flat, FlatParts, Real
 
-__all__ = ["Chain", "ChainParts", "Oracle", "Structure"]
+__all__ = ["Chain", "ChainParts", "Flat", "FlatParts", "Oracle", "Real", "Structure"]

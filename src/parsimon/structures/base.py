@@ -16,6 +16,7 @@ class Oracle(Enum):
     MARGINALS = "marginals"
     KBEST = "k-best"
     SAMPLE = "sampling"
+    MEAN = "the mean of a real output"
 
 
 class Structure(Protocol):

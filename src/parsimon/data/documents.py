@@ -1,0 +1,278 @@
+"""Documents with a class each: newsgroups, film reviews, Amazon's reviews, and files of the user's own.
+
+What is loaded are documents and their labels. A document is a text, or a list of sentences where the data has
+them, as `parsimon.text.TextReader` takes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, TypeAlias, get_args
+
+from parsimon.data.registry import archive, texts, texts_in
+from parsimon.errors import ParsimonError
+
+__all__ = ["load_amazon", "load_movie_reviews", "load_news20", "read_documents"]
+
+Task = Literal["science", "sports", "religion", "computer"]
+Domain = Literal["books", "dvd", "electronics", "kitchen"]
+Split = Literal["train", "dev", "test"]
+_Path: TypeAlias = str | os.PathLike[str]
+
+
+# -- public data sets --------------------------------------------------------------------------------------
+
+_GROUPS: dict[str, tuple[str, str]] = {
+    "science": ("sci.med", "sci.space"),
+    "sports": ("rec.sport.baseball", "rec.sport.hockey"),
+    "religion": ("alt.atheism", "soc.religion.christian"),
+    "computer": ("comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware"),
+}
+
+
+def load_news20(
+    task: Task = "science", split: Split = "train", path: _Path | None = None
+) -> tuple[list[str], list[str]]:
+    """Two closely related newsgroups of the 20 Newsgroups: messages with their headers, and the group of each.
+
+    The four tasks are those of Yogatama & Smith (2014, section 5.1). The test messages are later than the others (the
+    split by date); of the others, every fifth of a group is for development. `path` is for 20news-bydate.tar.gz, the
+    archive as its authors publish it; without it, the one that the registry knows is read.
+    """
+    _check("news20", "task", task, Task)
+    _check("news20", "split", split, Split)
+    source = archive("news20") if path is None else Path(path)
+    kind = "test" if split == "test" else "train"
+    messages = texts_in(source, f"*20news-bydate-{kind}/*", "latin-1")
+    documents: list[str] = []
+    labels: list[str] = []
+    for group in _GROUPS[task]:
+        own = [text for name, text in messages.items() if PurePosixPath(name).parent.name == group]
+        if split != "test":
+            own = [text for place, text in enumerate(own) if (place % 5 == 4) == (split == "dev")]
+        documents += own
+        labels += [group] * len(own)
+    return documents, labels
+
+
+def load_movie_reviews(split: Split | None = None, fold: int = 0) -> tuple[list[list[str]], list[str]]:
+    """Film reviews as lists of sentences (their tokens are parted by blanks), and pos or neg for each.
+
+    There are ten folds of 200 by the reviews' numbers (cv000 to cv099, and so on), as Pang and Lee have them: the
+    one called `fold` is for the test, the next one (after the last, the first) for development, and the other eight
+    are for training. Without a split all 2,000 reviews are given.
+    """
+    if split is not None:
+        _check("movie_reviews", "split", split, Split)
+    if fold not in range(10):
+        raise ParsimonError(f"fold is {fold!r}; movie_reviews has the folds 0 to 9.")
+    documents: list[list[str]] = []
+    labels: list[str] = []
+    for name, text in texts("movie_reviews", "*/cv[0-9][0-9][0-9]*.txt").items():
+        file = PurePosixPath(name)
+        part = {fold: "test", (fold + 1) % 10: "dev"}.get(int(file.name[2]), "train")
+        if split in (None, part):
+            documents.append([line.strip() for line in text.splitlines() if line.strip()])
+            labels.append(file.parent.name)
+    return documents, labels
+
+
+_REVIEW = re.compile(r"<review>(.*?)</review>", re.DOTALL)
+_FIELD = {
+    name: re.compile(rf"<{name}>(.*?)</{name}>", re.DOTALL) for name in ("title", "review_text", "rating")
+}
+
+
+def load_amazon(
+    domain: Domain = "books", split: Split = "train", path: _Path | None = None
+) -> tuple[list[str], list[str]]:
+    """Reviews of products from Amazon: the title, a blank line and the text, and positive or negative for each.
+
+    Of the 1,000 reviews of a class, 800 are for training, 100 for development and 100 for the test. They are dealt
+    out by a checksum of their text, so that a review which was posted for several editions is in one part only.
+    `path` is for domain_sentiment_data.tar.gz, the archive as its authors publish it; without it, the one that the
+    registry knows is read.
+    """
+    _check("amazon", "domain", domain, Domain)
+    _check("amazon", "split", split, Split)
+    source = archive("amazon") if path is None else Path(path)
+    folder = "kitchen_&_housewares" if domain == "kitchen" else domain
+    documents: list[str] = []
+    labels: list[str] = []
+    for label in ("negative", "positive"):
+        found = texts_in(source, f"*/{folder}/{label}.review")
+        reviews = [review for name, text in found.items() for review in _reviews(text, f"{source}: {name}")]
+        order = sorted(range(len(reviews)), key=lambda i: (_checksum(reviews[i]), i))
+        dev, test = len(order) * 8 // 10, len(order) * 9 // 10
+        part = {"train": order[:dev], "dev": order[dev:test], "test": order[test:]}[split]
+        documents += [reviews[i] for i in sorted(part)]
+        labels += [label] * len(part)
+    return documents, labels
+
+
+def _reviews(text: str, where: str) -> Iterator[str]:
+    """The reviews of a file that looks like XML but is not: & and < stand for themselves."""
+    for number, review in enumerate(_REVIEW.findall(text), start=1):
+        title, body = _FIELD["title"].search(review), _FIELD["review_text"].search(review)
+        if title is None or body is None:
+            raise ParsimonError(f"{where}, review {number} should have a <title> and a <review_text>.")
+        # Some have been escaped twice: &amp;quot;
+        yield html.unescape(html.unescape(f"{title[1].strip()}\n\n{body[1].strip()}"))
+
+
+def _checksum(review: str) -> bytes:
+    return hashlib.sha256(" ".join(review.lower().split()).encode()).digest()
+
+
+def _check(name: str, argument: str, given: str, allowed: Any) -> None:
+    if given not in get_args(allowed):
+        raise ParsimonError(f"{name} has no {argument} {given!r}; give {', '.join(get_args(allowed))}.")
+
+
+# -- files of the user's own -------------------------------------------------------------------------------
+
+Format = Literal["auto", "directory", "jsonl", "tsv"]
+_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".tsv": "tsv", ".tab": "tsv"}
+
+
+def read_documents(
+    path: _Path, format: Format = "auto", encoding: str = "utf-8"
+) -> tuple[list[Any], list[str] | None]:
+    r"""Documents and their labels (None if there are none) from a folder, a file of JSON lines, or a TSV file.
+
+    - A folder has a folder for each class, with a text file for each document in it; or, without labels, the text
+      files themselves. They are read in the order of their names.
+    - A line of JSON is like ``{"text": "Good.", "label": "pos"}``; the text may also be a list of sentences or a list
+      of lists of tokens.
+    - A line of TSV is a label, a tab and a text, or without labels just a text.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "reviews.tsv")
+    >>> _ = path.write_text("pos\tGood. Very good!\nneg\tI fell asleep.\n")
+    >>> read_documents(path)
+    (['Good. Very good!', 'I fell asleep.'], ['pos', 'neg'])
+    """
+    if format not in get_args(Format):
+        raise ParsimonError(f"format is {format!r}; choose from {', '.join(get_args(Format))}.")
+    try:
+        "".encode(encoding)
+    except LookupError as error:
+        raise ParsimonError(f"there is no encoding called {encoding!r}; try utf-8 or latin-1.") from error
+    path = Path(path)
+    if not path.exists():
+        raise ParsimonError(f"{path} does not exist; give a folder, a file of JSON lines, or a TSV file.")
+    if format == "directory" and not path.is_dir():
+        raise ParsimonError(f"{path} is not a folder; choose jsonl or tsv as its format.")
+    if path.is_dir():
+        if format in ("jsonl", "tsv"):
+            raise ParsimonError(f"{path} is a folder; give a file, or choose directory as its format.")
+        return _read_folder(path, encoding)
+    content = _read_text(path, encoding)
+    if format == "auto":
+        guess = "jsonl" if content.lstrip().startswith("{") else "tsv"
+        format = _SUFFIXES.get(path.suffix.lower(), guess)  # type: ignore[assignment]
+    lines = [(number, line) for number, line in enumerate(content.split("\n"), start=1) if line.strip()]
+    if not lines:
+        raise ParsimonError(f"{path} has no documents; it should have one a line.")
+    return (_read_json_lines if format == "jsonl" else _read_tsv)(path, lines)
+
+
+def _read_text(path: Path, encoding: str) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ParsimonError(f"{path} cannot be read: {error.strerror or error}.") from error
+    try:
+        return content.decode(encoding).removeprefix("\ufeff").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        other = "utf-8" if encoding.lower().replace("_", "-") not in ("utf-8", "utf8") else "latin-1"
+        raise ParsimonError(
+            f"{path}, line {line} is not in the encoding {encoding}; give another, such as {other}."
+        ) from error
+
+
+def _read_folder(path: Path, encoding: str) -> tuple[list[Any], list[str] | None]:
+    inside = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
+    classes = [entry for entry in inside if entry.is_dir()]
+    files = [entry for entry in inside if not entry.is_dir()]
+    if classes and files:
+        raise ParsimonError(
+            f"{path} has the file {files[0].name} beside folders; it should have a folder for each class and nothing "
+            "else, or text files only."
+        )
+    if not classes:
+        if not files:
+            raise ParsimonError(f"{path} is empty; it should have a folder of text files for each class.")
+        return [_read_text(file, encoding) for file in files], None
+    documents: list[Any] = []
+    labels: list[str] = []
+    for folder in classes:
+        names = sorted(file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("."))
+        if not names:
+            raise ParsimonError(f"{folder} has no text files; each class needs at least one, or remove it.")
+        documents += [_read_text(file, encoding) for file in names]
+        labels += [folder.name] * len(names)
+    return documents, labels
+
+
+def _read_json_lines(path: Path, lines: list[tuple[int, str]]) -> tuple[list[Any], list[str] | None]:
+    documents: list[Any] = []
+    labels: list[str] = []
+    for number, line in lines:
+        where = f"{path}, line {number}"
+        try:
+            item = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ParsimonError(
+                f'{where} is not JSON ({error}); a line should be like {{"text": "Good.", "label": "pos"}}.'
+            ) from error
+        if not isinstance(item, dict) or not _is_document(item.get("text")):
+            raise ParsimonError(
+                f'{where} should be an object whose "text" is a string, a list of sentences or a list of lists of '
+                'tokens, like {"text": "Good.", "label": "pos"}.'
+            )
+        label = item.get("label")
+        if isinstance(label, bool) or not isinstance(label, str | int | None):
+            raise ParsimonError(f'{where} has {label!r} as its "label"; it should be a string.')
+        if (label is not None) != bool(labels) and documents:
+            raise ParsimonError(
+                f'{where} has {"a" if label is not None else "no"} "label", unlike the lines before it; give all '
+                "documents labels or none."
+            )
+        documents.append(item["text"])
+        labels += [str(label)] if label is not None else []
+    return documents, labels or None
+
+
+def _is_document(text: Any) -> bool:
+    """Whether this is a text, a list of sentences, or a list of lists of tokens."""
+    if not isinstance(text, list):
+        return isinstance(text, str)
+    if all(isinstance(sentence, str) for sentence in text):
+        return True
+    return all(isinstance(sentence, list) and all(isinstance(t, str) for t in sentence) for sentence in text)
+
+
+def _read_tsv(path: Path, lines: list[tuple[int, str]]) -> tuple[list[Any], list[str] | None]:
+    labelled = "\t" in lines[0][1]
+    documents: list[Any] = []
+    labels: list[str] = []
+    for number, line in lines:
+        label, tab, text = line.partition("\t")
+        if bool(tab) != labelled:
+            raise ParsimonError(
+                f"{path}, line {number} has {'a' if tab else 'no'} tab, unlike the lines before it; a line should be "
+                "a label, a tab and a text, or all lines just texts."
+            )
+        if labelled and not label.strip():
+            raise ParsimonError(f"{path}, line {number} has nothing before its tab; a label should be there.")
+        documents.append(text if labelled else line)
+        labels += [label.strip()] if labelled else []
+    return documents, labels or None

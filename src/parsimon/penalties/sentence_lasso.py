@@ -1,0 +1,49 @@
+"""The sentence regularizer: one group for every sentence of the training documents (Yogatama & Smith 2014)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from parsimon.arrays import Array
+from parsimon.errors import ParsimonError
+from parsimon.groups import Groups
+from parsimon.penalties.group_lasso import GroupPenalty
+
+
+@dataclass(frozen=True)
+class SentenceLasso(GroupPenalty):
+    """Ω(w) = strength Σ_{d,s} ‖w_{d,s}‖ + l1 ‖w‖₁: λ_sen and λ_las of the paper.
+
+    w_{d,s} has the weight of every *token* of sentence s of document d, so a word that is there twice counts twice.
+    There may be millions of groups, and a word is in as many as it has sentences. Such a penalty has no proximal
+    operator worth the name; ADMM gives every token a copy of its weight instead.
+
+    >>> import numpy as np
+    >>> from parsimon.groups import Groups
+    >>> from parsimon.penalties import SentenceLasso
+    >>> sentences = Groups(np.array([0, 2, 5]), np.array([0, 1, 1, 2, 2]), np.ones(2), n_features=3)
+    >>> SentenceLasso(1.0, sentences, l1=0.5).value(np.array([0.0, 1.0, 0.0]))
+    2.5
+    """
+
+    groups: Any = field(default=None)  # Groups, or a grouping until `bind`; None: by sentence
+
+    @property
+    def proximal(self) -> bool:
+        """No: groups may have a feature several times."""
+        return False
+
+    def prox(self, v: Array, step: float | Array) -> Array:
+        """There is none."""
+        raise ParsimonError("the sentence regularizer has no proximal operator; use the solver admm.")
+
+    def violation(self, w: Array, gradient: Array) -> Array:
+        """Cannot be told from the weights alone."""
+        raise ParsimonError(
+            "how far the sentence regularizer is from optimal is told by a duality gap; use admm."
+        )
+
+    def _check(self, groups: Groups) -> None:
+        if self.norm != 2:
+            raise ParsimonError("sentences have the norm 2, not inf.")

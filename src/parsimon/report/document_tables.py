@@ -1,0 +1,153 @@
+"""Evaluations of document classifiers, and document models, as plain text tables and as records for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from parsimon.report.tables import LISTED, MATRIX, facts, file_size, label_means, objective_text, of, table
+
+if TYPE_CHECKING:
+    from parsimon.document_inspect import WordShare, WordWeight
+    from parsimon.metrics import Evaluation
+
+
+def evaluation_text(evaluation: Evaluation) -> str:
+    """Accuracy, a line a label, and the confusion matrix if it fits a terminal.
+
+    Every document is a sequence of one label.
+    """
+    head = (
+        f"processed {evaluation.tokens} documents\n"
+        f"accuracy: {_percent(evaluation.accuracy)} ({evaluation.correct_tokens} of {evaluation.tokens})\n\n"
+    )
+    rows = [
+        (name, _percent(s.precision), _percent(s.recall), _percent(s.f1), f"{s.support}")
+        for name, s in evaluation.per_label.items()
+    ]
+    mean = label_means(evaluation)
+    rows.append(
+        ("mean of labels", _percent(mean["precision"]), _percent(mean["recall"]), _percent(mean["f1"]), "")
+    )
+    text = head + table(("label", "precision", "recall", "F1", "documents"), rows, "<>>>>")
+    return text + ("\n" + confusion_matrix(evaluation) if len(evaluation.labels) <= MATRIX else "")
+
+
+def confusion_matrix(evaluation: Evaluation) -> str:
+    """How many documents of each label got which."""
+    rows = [
+        (name, *map(str, row))
+        for name, row in zip(evaluation.labels, evaluation.confusion.tolist(), strict=True)
+    ]
+    return table(("gold \\ predicted", *evaluation.labels), rows, "<" + ">" * len(evaluation.labels))
+
+
+def confusions(evaluation: Evaluation) -> str:
+    """The most frequent mistakes."""
+    labels = evaluation.labels
+    cells = [
+        (int(count), labels[g], labels[p])
+        for g, row in enumerate(evaluation.confusion)
+        for p, count in enumerate(row)
+        if g != p and count
+    ]
+    cells.sort(key=lambda cell: -cell[0])
+    wrong = evaluation.tokens - evaluation.correct_tokens
+    rows = [(f"{n}", _percent(n / wrong), gold, predicted) for n, gold, predicted in cells[:LISTED]]
+    if not rows:
+        return "no document has a wrong label\n"
+    return table(("documents", "of errors", "gold", "predicted"), rows, ">><<")
+
+
+def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
+    """The evaluation for JSON; precision, recall and F1 are means over labels, each counting the same."""
+    return {
+        "scored": "documents",
+        "documents": evaluation.tokens,
+        "correct": evaluation.correct_tokens,
+        "accuracy": evaluation.accuracy,
+        **label_means(evaluation),
+        "per_label": {name: asdict(score) for name, score in evaluation.per_label.items()},
+        "labels": list(evaluation.labels),
+        "confusion": evaluation.confusion.tolist(),
+    }
+
+
+def summary_text(name: str, size: int, summary: Mapping[str, Any]) -> str:
+    """What a model is: how many of the words are left, and how it was trained."""
+    training = summary["training"]
+    pairs = [
+        ("model", f"{name} ({file_size(size)})"),
+        ("words", of(summary["words"], summary["candidate_words"])),
+        ("labels", f"{len(summary['labels'])}"),
+        ("values", summary["values"]),
+    ]
+    if training.get("documents"):
+        counts = [
+            f"{training[what]:,} {what}"
+            for what in ("documents", "sentences", "tokens")
+            if training.get(what)
+        ]
+        pairs.append(("trained on", ", ".join(counts)))
+    if training.get("loss"):
+        pairs.append(("by", settings_text(training)))
+    if training.get("relevant_groups") is not None:
+        told = of(training["relevant_groups"], training.get("groups_in_all"))
+        pairs.append((f"{training['groups']}s", f"{told} found relevant"))
+    if training.get("objective") is not None:
+        pairs.append(("objective", certified_text(training)))
+    if training.get("status"):
+        pairs.append(("status", training["status"]))
+    return facts(pairs)
+
+
+def certified_text(result: Mapping[str, Any]) -> str:
+    """The objective, with what is known of its distance from the optimum: a gap where there is one."""
+    if result.get("gap") is None:
+        return objective_text(result["objective"], result.get("kkt"))
+    return f"{result['objective']:,.4f} (at most {result['gap']:.3g} above the optimum)"
+
+
+def settings_text(training: Mapping[str, Any]) -> str:
+    """For instance ``log loss, penalty sentence, l1 0.1, sentence 0.5``."""
+    said = [f"{training['loss']} loss"]
+    if training.get("penalty"):
+        said.append(f"penalty {training['penalty']}")
+    said += [f"{k} {training[k]:g}" for k in ("l1", "l2", "sentence", "rho") if training.get(k)]
+    said += [f"{k} {training[k]}" for k in ("groups", "group_weight", "stopping") if training.get(k)]
+    return ", ".join(said).replace("_", " ")
+
+
+def shares_table(shares: Sequence[WordShare]) -> str:
+    """How many words speak for and against each label."""
+    rows = [
+        (s.label, f"{s.bias:+.4f}", f"{s.words_for:,}", f"{s.words_against:,}", f"{s.total:,.2f}")
+        for s in shares
+    ]
+    return table(("label", "bias", "words for", "words against", "sum of |weight|"), rows, "<>>>>")
+
+
+def words_table(heaviest: Mapping[str, Sequence[WordWeight]]) -> str:
+    """The heaviest words of each label, side by side while they fit, and else one label after the other."""
+    blocks = list(heaviest.items())
+    at_once = 4 if len(blocks) <= 4 else 1
+    parts = []
+    for first in range(0, len(blocks), at_once):
+        some = blocks[first : first + at_once]
+        depth = max((len(words) for _, words in some), default=0)
+        header = [cell for label, _ in some for cell in ("weight", label)]
+        rows = [
+            [
+                cell
+                for _, words in some
+                for cell in ((f"{words[i].weight:+.4f}", words[i].word) if i < len(words) else ("", ""))
+            ]
+            for i in range(depth)
+        ]
+        parts.append(table(header, rows, "><" * len(some)))
+    return "\n".join(parts)
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.2f}%"
