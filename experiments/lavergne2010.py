@@ -299,7 +299,7 @@ def labels(asked: Asked) -> str:
     rows = []
     for n, told in known.items():
         cells = [str(n), whole(told["candidates"]), whole(told["active"])]
-        cells += [milliseconds(told[of][0]) for of in ("chosen", "dense", "look")]
+        cells += [milliseconds(told[of][1]) if of in told else "–" for of in ("chosen", "dense", "look")]
         rows.append([*cells, milliseconds(told["iteration"]), megabytes(told["peak_mb"])])
     head = ["labels", "candidates", "active", "an evaluation", "the same, dense", "a look at all candidates"]
     text = table([*head, "an iteration, on average", "peak memory"], rows)
@@ -311,11 +311,12 @@ def labels(asked: Asked) -> str:
             ("look", "a look at all candidates"),
         )
         for of, name in kinds:
-            axes.loglog(list(known), [told[of][0] for told in known.values()], "o-", label=name)
+            points = {n: told[of][1] for n, told in known.items() if of in told}
+            axes.loglog(list(points), list(points.values()), "o-", label=name)
         axes.set_xticks(list(known), labels=[str(n) for n in known])
         axes.minorticks_off()
         guides(axes, known)
-        axes.set(xlabel="labels", ylabel="seconds")
+        axes.set(xlabel="labels", ylabel="seconds of processors")
         axes.legend()
         axes.grid(alpha=0.3)
 
@@ -325,7 +326,7 @@ def labels(asked: Asked) -> str:
 def guides(axes: Any, known: dict[int, Any]) -> None:
     """Lines that grow with the number of labels, and with its square."""
     n = np.array(list(known), float)
-    least = min(told["chosen"][0] for told in known.values())
+    least = min(told["chosen"][1] for told in known.values())
     for power, style in ((1, ":"), (2, "--")):
         axes.plot(n, least * (n / n[0]) ** power, color="grey", linestyle=style, label=f"∝ labels^{power}")
 
@@ -340,16 +341,16 @@ def candidates(asked: Asked) -> str:
         told = asked.outcome("by_candidates", name, told=brief, templates=name, fold=0)
         if told is None:
             continue
-        points.append((told["candidates"], told["chosen"][0], told["look"][0]))
-        rows.append([name, whole(told["candidates"]), whole(told["active"]), milliseconds(told["chosen"][0])])
-        rows[-1].append(milliseconds(told["look"][0]))
+        points.append((told["candidates"], told["chosen"][1], told["look"][1]))
+        rows.append([name, whole(told["candidates"]), whole(told["active"]), milliseconds(told["chosen"][1])])
+        rows[-1].append(milliseconds(told["look"][1]))
     text = table(["", "candidates", "active", "an evaluation", "a look at all candidates"], rows)
 
     def draw(axes: Any) -> None:
         n, evaluation, look = np.array(sorted(points)).T
         axes.loglog(n, evaluation, "o-", label="an evaluation, the same features active")
         axes.loglog(n, look, "o-", label="a look at all candidates")
-        axes.set(xlabel="candidate features", ylabel="seconds")
+        axes.set(xlabel="candidate features", ylabel="seconds of processors")
         axes.legend()
         axes.grid(alpha=0.3)
 

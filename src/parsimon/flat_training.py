@@ -30,7 +30,7 @@ class FlatTraining:
     >>> X, gold = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]), np.array([1, 1, 0, 0])
     >>> result = training.solve(training.problem(X, gold, 2, L1(0.1)))
     >>> np.round(result.weights.dense(), 2).tolist()
-    [6.13, 0.0, -3.06]
+    [5.89, 0.0, -2.94]
     """
 
     loss: str | Loss = "log"

@@ -1,5 +1,21 @@
 """Estimators: the scikit-learn contract around the library's parts. No algorithms live here."""
 
+from parsimon.estimators.document_classifier import DocumentClassifier
+from parsimon.estimators.overlapping_group_lasso import (
+    OverlappingGroupLassoClassifier,
+    OverlappingGroupLassoRegressor,
+)
+from parsimon.estimators.overlapping_group_lasso_cv import (
+    OverlappingGroupLassoClassifierCV,
+    OverlappingGroupLassoRegressorCV,
+)
 from parsimon.estimators.sequence_labeler import SequenceLabeler
 
-__all__ = ["SequenceLabeler"]
+__all__ = [
+    "DocumentClassifier",
+    "OverlappingGroupLassoClassifier",
+    "OverlappingGroupLassoClassifierCV",
+    "OverlappingGroupLassoRegressor",
+    "OverlappingGroupLassoRegressorCV",
+    "SequenceLabeler",
+]

@@ -1,0 +1,222 @@
+"""What the experiments of Yogatama & Smith (2014) run: strengths tuned on a development set, and what fits cost.
+
+Each is a job: a function with settings that can be written as JSON, and so can what it returns. The tables that are
+made of them are in yogatama2014.py.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from jobs import Job, peak_mb
+from parsimon.data import load_amazon, load_movie_reviews, load_news20
+from parsimon.document_training import DocumentTask, DocumentTraining, accuracy_on
+from parsimon.flat_training import columns_of
+from parsimon.solvers import Validation, Weights
+from parsimon.text.reader import TextReader
+from parsimon.tuning import Trial, best_trial, grid_search, successive_halving
+
+NEWS = ("science", "sports", "religion", "computer")
+REVIEWS = ("books", "dvd", "electronics", "kitchen", "movie")
+LAMBDAS = (1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # for all strengths (section 5.2)
+RHOS = (1e-1, 1.0, 1e1, 1e2, 1e3)
+SEN = LAMBDAS[:4]  # for certified optima: stronger ones leave nothing worth having
+PATIENCE = 10  # iterations of stopped ADMM that are no better on the development set
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents and labels to learn from, to choose by, and to test on."""
+
+    train: tuple[list[Any], list[str]]
+    dev: tuple[list[Any], list[str]]
+    test: tuple[list[Any], list[str]]
+
+
+def documents_of(name: str) -> Documents:
+    """One of the paper's tasks; kitchen stands in for music."""
+    load: Callable[[Any], Any] = partial(load_news20, name) if name in NEWS else partial(load_amazon, name)
+    if name == "movie":
+        load = load_movie_reviews
+    return Documents(*(load(split) for split in ("train", "dev", "test")))
+
+
+def reader_of(name: str) -> TextReader:
+    """Movie reviews come in sentences, tokenised; all others as they were written."""
+    return TextReader(tokens="whitespace") if name == "movie" else TextReader()
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A task made ready: matrices of all three parts."""
+
+    training: DocumentTraining
+    task: DocumentTask
+    dev: Callable[[Weights], float]
+    test_matrix: Any
+    test_gold: Any
+
+    @classmethod
+    def of(cls, name: str, threads: int) -> Tuning:
+        """Reads the documents."""
+        given, training = documents_of(name), DocumentTraining(reader=reader_of(name), threads=threads)
+        task = training.prepare(training.reader.read(given.train[0]), given.train[1])
+        number = {label: i for i, label in enumerate(task.labels)}
+        matrices = [task.bag.matrix(training.reader.read(part[0])) for part in (given.dev, given.test)]
+        golds = [np.array([number[label] for label in part[1]]) for part in (given.dev, given.test)]
+        return cls(training, task, accuracy_on(task, matrices[0], golds[0]), matrices[1], golds[1])
+
+    def watch(self) -> Validation:
+        """The development set."""
+        return Validation(self.dev, every=1, patience=PATIENCE)
+
+    def right(self, weights: Weights) -> str:
+        """Which test documents are labelled right, as a string of 0 and 1."""
+        w, bias = columns_of(weights.dense(), self.test_matrix.shape[1], self.task.width, bias=True)
+        said = (self.test_matrix @ w + bias)[:, 0] > 0
+        return "".join("1" if yes else "0" for yes in said == self.test_gold)
+
+
+Search = Callable[[Tuning], list[Trial]]
+
+
+def over_grid(grid: Mapping[str, tuple[float, ...]], **settings: Any) -> Search:
+    """Every combination."""
+    return lambda t: grid_search(replace(t.training, **settings), t.task, t.watch, grid)
+
+
+def halving(t: Tuning) -> list[Trial]:
+    """A search that needs far fewer rounds than the grid."""
+    ranges = {"sentence": (SEN[0], SEN[-1]), "l1": (SEN[0], SEN[-1]), "rho": (RHOS[0], RHOS[-1])}
+    return successive_halving(replace(t.training, stopping="paper"), t.task, t.watch, ranges)
+
+
+METHODS: dict[str, Search] = {
+    "lasso": over_grid({"l1": LAMBDAS}, penalty="lasso"),
+    "ridge": over_grid({"l2": LAMBDAS}, penalty="ridge"),
+    "elastic net": over_grid({"l2": LAMBDAS, "l1": LAMBDAS}, penalty="elastic-net"),
+    "sentence": over_grid({"sentence": LAMBDAS, "rho": RHOS, "l1": LAMBDAS}, stopping="paper"),
+    "no sentences": over_grid({"sentence": (0.0,), "rho": RHOS, "l1": LAMBDAS}, stopping="paper"),
+    "certified": over_grid({"sentence": SEN, "l1": SEN}, tol=1e-3, time_limit=30.0),
+    "halving": halving,
+}
+
+
+def tune(*, task: str, method: str, threads: int) -> dict[str, Any]:
+    """Chooses strengths on the development set, and tests what was chosen."""
+    t = Tuning.of(task, threads)
+    began = time.perf_counter()
+    trials = METHODS[method](t)
+    seconds = time.perf_counter() - began
+    best = best_trial(trials)
+    right = t.right(best.result.weights)
+    return {
+        "settings": dict(best.settings),
+        "dev": best.score,
+        "test": right.count("1") / len(right),
+        "right": right,
+        "size": best.size / best.result.weights.n_features,
+        "iterations": best.iterations,
+        "gap": best.result.gap,
+        "fits": len(trials),
+        "rounds": sum(trial.rounds for trial in trials),
+        "seconds": seconds,
+        "words": len(t.task.bag.words),
+        "groups": t.task.corpus.n_sentences,
+    }
+
+
+def time_fits(*, task: str, chosen: dict[str, Any], repeats: int, threads: int) -> dict[str, Any]:
+    """Median seconds of a fit of each method with its tuned strengths, and of scikit-learn's lasso; they take turns."""
+    from sklearn.linear_model import LogisticRegression
+
+    t = Tuning.of(task, threads)
+    X = t.task.bag.matrix(t.task.corpus)
+
+    def liblinear() -> Any:
+        strength = 1 / chosen["lasso"]["settings"]["l1"]
+        model = LogisticRegression(C=strength, l1_ratio=1.0, solver="liblinear", intercept_scaling=100.0)
+        return model.fit(X, t.task.gold)
+
+    functions: dict[str, Callable[[], Any]] = {"scikit-learn's lasso": liblinear}
+    for method, told in chosen.items():
+        functions[method] = partial(fit_once, t, method, told)
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    for repeat in range(repeats + 1):
+        for name, function in functions.items():
+            began = time.perf_counter()
+            function()
+            if repeat:
+                times[name].append(time.perf_counter() - began)
+    return {name: median(own) for name, own in times.items()}
+
+
+def fit_once(t: Tuning, method: str, told: dict[str, Any]) -> Any:
+    """One fit with given strengths; stopped ADMM runs as many rounds as the development set chose."""
+    settings = dict(told["settings"])
+    if method in ("sentence", "no sentences", "halving"):
+        settings |= {"stopping": "paper", "max_iterations": told["iterations"]}
+    elif method == "certified":
+        settings |= {"tol": 1e-3}
+    else:
+        settings |= {"penalty": method.replace(" ", "-")}
+    training = replace(t.training, **settings)
+    return training.solve(training.problem(t.task))
+
+
+def grow(*, groups: int, rounds: int, threads: int) -> dict[str, Any]:
+    """Rounds of ADMM on so many sentences: all documents there are, over and over again."""
+    training = DocumentTraining(
+        stopping="paper", rho=1.0, sentence=0.1, l1=1.0, max_iterations=rounds, tol=1e-12, threads=threads
+    )
+    texts, labels = everything(groups, training.reader)
+    began = time.perf_counter()
+    task = training.prepare(training.reader.read(texts), labels)
+    problem = training.problem(task)
+    prepared = time.perf_counter() - began
+    began = time.perf_counter()
+    result = training.solve(problem)
+    seconds = time.perf_counter() - began
+    return {
+        "documents": len(texts),
+        "groups": task.corpus.n_sentences,
+        "tokens": task.corpus.n_tokens,
+        "words": len(task.bag.words),
+        "prepare": prepared,
+        "round": seconds / len(result.history),
+        "active": result.weights.n_active,
+        "peak_mb": peak_mb(),
+    }
+
+
+def everything(groups: int, reader: TextReader) -> tuple[list[str], list[str]]:
+    """Documents with at least so many sentences in all; half of the classes of every task against the other half."""
+    texts: list[str] = []
+    labels: list[str] = []
+    for name in (*NEWS, *REVIEWS):
+        given = documents_of(name)
+        for part in (given.train, given.dev, given.test):
+            first = sorted(set(part[1]))[0]
+            texts += ["\n".join(text) if isinstance(text, list) else text for text in part[0]]
+            labels += ["first" if label == first else "second" for label in part[1]]
+    sizes = np.diff(reader.read(texts).documents)
+    order = np.random.default_rng(0).permutation(len(texts))
+    chosen: list[int] = []
+    total = 0
+    while total < groups:
+        for i in order:
+            chosen.append(int(i))
+            total += int(sizes[i])
+            if total >= groups:
+                break
+    return [texts[i] for i in chosen], [labels[i] for i in chosen]
+
+
+JOBS: dict[str, Job] = {"tune": tune, "time_fits": time_fits, "grow": grow}
