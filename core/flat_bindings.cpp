@@ -7,8 +7,9 @@ using namespace parsimon;
 
 void bind_flat(nb::module_& m) {
     m.def("descend_coordinates", [](const LinearMap& map, const In2<double>& curvature, const In<double>& gradient, const In<double>& l1,
-                                    const In<double>& pull, const In<double>& centre, const In<int64_t>& active, const In<double>& w,
-                                    double tol, int most, InOut<double> delta, InOut2<double> margin) {
+                                    const In<double>& pull, const In<double>& centre, const In<int64_t>& active, const In<int64_t>& start,
+                                    const In<int64_t>& member, const In<double>& strength, const In<double>& w, double tol, int most,
+                                    InOut<double> delta, InOut2<double> margin) {
         const auto n = static_cast<size_t>(map.features().size());
         const auto rows = static_cast<size_t>(map.rows().size()), width = static_cast<size_t>(map.features().width);
         require(gradient.size() == n && l1.size() == n && pull.size() == n && centre.size() == n && w.size() == n && delta.size() == n,
@@ -17,11 +18,19 @@ void bind_flat(nb::module_& m) {
                 "margins must be rows × columns");
         for (size_t i = 0; i < active.size(); ++i)
             require(active(i) >= 0 && active(i) < static_cast<int64_t>(n) && (!i || active(i) > active(i - 1)), "features must ascend");
+        const auto offsets = checked_offsets(start, static_cast<int64_t>(member.size()));
+        require(start.size() == strength.size() + 1, "there must be one strength a group");
+        for (size_t m = 0; m < strength.size(); ++m)
+            for (int64_t i = offsets[m]; i < offsets[m + 1]; ++i)
+                require(member(i) >= 0 && member(i) < static_cast<int64_t>(n) && (i == offsets[m] || member(i) > member(i - 1)),
+                        "members must ascend");
         nb::gil_scoped_release free;
-        return descend_coordinates({map, curvature.data(), gradient.data(), l1.data(), pull.data(), centre.data()}, active.data(),
-                                   static_cast<int64_t>(active.size()), w.data(), tol, most, delta.data(), margin.data());
-    }, "map"_a, "curvature"_a, "gradient"_a, "l1"_a, "pull"_a, "centre"_a, "active"_a, "w"_a, "tol"_a, "most"_a, "delta"_a.noconvert(),
-       "margin"_a.noconvert(), "Sweeps of coordinate descent on a quadratic model; the number of sweeps.");
+        const QuadraticModel model{map, curvature.data(), gradient.data(), l1.data(), pull.data(), centre.data()};
+        const ActiveGroups groups{static_cast<int64_t>(strength.size()), offsets.data(), member.data(), strength.data()};
+        CoordinateDescent descent(model, active.data(), static_cast<int64_t>(active.size()), groups, w.data(), delta.data(), margin.data());
+        return descent.run(tol, most);
+    }, "map"_a, "curvature"_a, "gradient"_a, "l1"_a, "pull"_a, "centre"_a, "active"_a, "start"_a, "member"_a, "strength"_a, "w"_a, "tol"_a,
+       "most"_a, "delta"_a.noconvert(), "margin"_a.noconvert(), "Sweeps of coordinate descent on a quadratic model; the number of sweeps.");
 
     nb::class_<GroupCopies>(m, "GroupCopies")
         .def("__init__", [](GroupCopies* self, const In<int64_t>& start, const In<int32_t>& member, const In<double>& strength, int64_t n_features) {

@@ -123,7 +123,9 @@ class DocumentTraining:
             )
         names, gold = np.unique(np.asarray(labels, str), return_inverse=True)
         if len(names) < 2:
-            raise ParsimonError(f"all documents have the label {str(names[0])!r}; a classifier needs two or more.")
+            raise ParsimonError(
+                f"all documents have the label {str(names[0])!r}; a classifier needs two or more."
+            )
         values: Any = self.values
         bag = BagOfWords(values, self.min_count, self.min_documents, self.max_documents, self.max_words).fit(
             corpus

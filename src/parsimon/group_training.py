@@ -70,17 +70,25 @@ class GroupTraining:
     def max_alpha(self, problem: Problem) -> float:
         """The alpha from which on all groups are zero; `problem` may have any other than zero."""
         penalty: Any = problem.penalty
-        loose = never_dropped(penalty, problem.n_features)
-        alone = problem.restrict(loose)
-        free = np.zeros(0, np.int64) if penalty.free is None else np.searchsorted(loose, penalty.free)
-        alone = replace(alone, penalty=ElasticNet(self.l1, self.l2).exempt(free, len(loose)))
-        values = np.zeros(len(loose))
-        if len(loose):
-            start = Weights(values, None, len(loose))
-            values = drive(choose_solver("auto", alone, 1e-10), alone, start).weights.dense()
-        _, gradient = problem.loss_and_full_gradient(values, loose)
+        apart = self.without_groups(problem)
+        loose = apart.features
+        assert loose is not None
+        _, gradient = problem.loss_and_full_gradient(apart.values, loose)
         gradient[loose] = 0.0  # what is left of it at the optimum is not the groups' concern
         return float(penalty.dual_norm(gradient))
+
+    def without_groups(self, problem: Problem) -> Weights:
+        """The best weights of intercepts and columns in no group, all others being zero."""
+        penalty: Any = problem.penalty
+        loose = never_dropped(penalty, problem.n_features)
+        values = np.zeros(len(loose))
+        if len(loose):
+            free = np.zeros(0, np.int64) if penalty.free is None else np.searchsorted(loose, penalty.free)
+            net = ElasticNet(self.l1, self.l2).exempt(free, len(loose))
+            alone = replace(problem.restrict(loose), penalty=net)
+            start = Weights(values, None, len(loose))
+            values = drive(choose_solver("auto", alone, 1e-10), alone, start).weights.dense()
+        return Weights(values, loose, problem.n_features)
 
     def alphas(self, problem: Problem, n_alphas: int, eps: float) -> Array:
         """Evenly spaced in logarithms, from `max_alpha` down to `eps` times that."""
@@ -95,7 +103,7 @@ class GroupTraining:
 
     def path(self, problem: Problem, alphas: Sequence[float] | Array) -> Iterator[tuple[float, Result]]:
         """Solutions from the largest alpha to the smallest, each from where the one before it ended."""
-        start: Weights | None = None
+        start = self.without_groups(problem)
         for alpha in sorted((float(each) for each in alphas), reverse=True):
             here = replace(problem, penalty=problem.penalty.scaled(alpha))
             result = self.solve(here, start)

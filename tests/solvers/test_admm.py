@@ -165,7 +165,7 @@ def test_as_in_the_paper() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     toy = flat_toy()
     problem = toy.problem(SentenceLasso(0.5, toy.groups))
-    with pytest.raises(ParsimonError, match="fista needs a penalty with a proximal operator.*use admm"):
+    with pytest.raises(ParsimonError, match=r"fista needs a penalty with a proximal operator.*use admm"):
         choose_solver("fista", problem)
     with pytest.raises(ParsimonError, match="admm needs a penalty on groups"):
         choose_solver("admm", toy.problem(ElasticNet(1.0)))
@@ -176,3 +176,17 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ParsimonError, match="between 0 and 2"):
         ADMM(relaxation=2.0)
     assert choose_solver("auto", problem).name == "admm"
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 3])
+@pytest.mark.parametrize(("strength", "l1", "l2"), [(1.0, 0.0, 0.0), (0.7, 0.2, 0.0), (2.0, 0.1, 0.5)])
+def test_disjoint_groups_by_blocks(n_labels: int, strength: float, l1: float, l2: float) -> None:
+    lists = [[0, 1, 2], [3, 4], [5, 6, 7, 8], [9], [11, 12, 13]]  # columns 10 and 14 are in none
+    toy = replace(
+        flat_toy(20 + n_labels, n_labels=n_labels), lists=lists, weight=np.array([1.0, 0.5, 2.0, 1.0, 1.0])
+    )
+    problem = toy.problem(GroupLasso(strength, toy.groups, l1=l1, l2=l2))
+    solver = choose_solver("auto", problem, 1e-8)
+    assert solver.name == "proximal-newton"
+    result = solved(problem, solver)
+    assert result.objective == pytest.approx(toy.optimum(strength, l1, l2), rel=1e-6)

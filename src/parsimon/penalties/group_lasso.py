@@ -13,7 +13,7 @@ from parsimon.errors import ParsimonError
 from parsimon.groupings import ByTemplate, Grouping
 from parsimon.groups import Groups
 from parsimon.penalties.base import BasePenalty, check_strengths
-from parsimon.penalties.elastic_net import ElasticNet, soft_threshold
+from parsimon.penalties.elastic_net import ElasticNet, Separable, soft_threshold
 from parsimon.penalties.l1_ball import simplex_thresholds
 
 Self = TypeVar("Self", bound="GroupPenalty")
@@ -279,6 +279,15 @@ class GroupLasso(GroupPenalty):
         if self.free is not None:
             out[self.free] = steps[self.free]
         return out
+
+    @property
+    def blocks(self) -> bool:
+        """Whether groups can be minimised over one after the other in closed form: with the norm 2."""
+        return self.norm == 2
+
+    def separated(self, n_features: int) -> Separable:
+        """What there is besides the groups."""
+        return ElasticNet(self.l1, self.l2, weight=self.weight).separated(n_features)
 
     def polar(self, gradient: Array) -> float:
         """max_m ‖g_m‖* / (strength d_m), ‖·‖* the dual norm, if there is no L1 part; else by `_sparse_polar`."""

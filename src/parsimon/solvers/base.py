@@ -161,6 +161,7 @@ class Requires:
     log_loss: bool = False
     all_labels: bool = False
     uniform_penalty: bool = False  # the same strengths for every weight
+    separable_or_blocks: bool = False  # one weight, or one group, after the other
     coordinates: bool = False  # scores that are linear in the values of attributes: vectors, not sequences
     splitting: bool = False  # a penalty whose groups may be given copies of their weights
     proximal: bool = True  # a penalty with a proximal operator
@@ -173,6 +174,10 @@ class Requires:
             return "a smooth penalty, and an L1 part is not"
         if self.separable_penalty and not problem.penalty.separable:
             return "a penalty that treats every weight by itself"
+        if self.separable_or_blocks and not (
+            problem.penalty.separable or getattr(problem.penalty, "blocks", False)
+        ):
+            return "a penalty on single weights, or on disjoint groups with the norm 2"
         if self.separable_or_groups and not (problem.penalty.separable or problem.penalty.groups is not None):
             return "a penalty on single weights or on groups of them"
         if self.groups and problem.penalty.groups is None:

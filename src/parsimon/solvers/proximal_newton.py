@@ -4,8 +4,8 @@ At every step the loss is replaced by its quadratic model at w, with the second 
 
     min_δ  g·δ + ½ (Xδ)ᵀ D (Xδ) + Ω(w + δ),
 
-which coordinate descent solves roughly on the features that are not zero or want to leave zero; then a line search,
-which needs no pass over the data, because scores move along X δ.
+which coordinate descent solves roughly on the features (or groups of them) that are not zero or want to leave zero;
+then a line search, which needs no pass over the data, because scores move along X δ.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parsimon._core import descend_coordinates, dot
-from parsimon.arrays import Array
+from parsimon.arrays import Array, BoolArray
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights, scale_at_zero
+from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights, residual, scale_at_zero
 
 SUFFICIENT = 1e-2  # the share of the predicted decrease that a step must bring
 SWEEPS = 50
@@ -56,12 +56,25 @@ def newton_step(problem: Problem, now: Point, violation: Array, tol: float) -> P
     design: Any = batch.design
     penalty: Any = problem.penalty
     curvature = design.columns(problem.loss.variances(batch.structure, now.marginals))
-    active = np.flatnonzero((now.w != 0) | (violation > 0))
+    active = (now.w != 0) | (violation > 0)
+    groups = active_groups(penalty, active)
     form = penalty.separated(problem.n_features)
     delta, moved = np.zeros(problem.n_features), np.zeros_like(now.margins)
     descend_coordinates(
-        design.map, curvature, now.gradient, form.l1, form.bend, form.centre, active, now.w, tol, SWEEPS, delta, moved
-    )  # fmt: skip
+        design.map,
+        curvature,
+        now.gradient,
+        form.l1,
+        form.bend,
+        form.centre,
+        np.flatnonzero(active),
+        *groups,
+        now.w,
+        tol,
+        SWEEPS,
+        delta,
+        moved,
+    )
     before = penalty.value(now.w)
     promised = dot(now.gradient, delta) + penalty.value(now.w + delta) - before
     share = 1.0
@@ -74,14 +87,29 @@ def newton_step(problem: Problem, now: Point, violation: Array, tol: float) -> P
     return None
 
 
+def active_groups(penalty: Any, active: BoolArray) -> tuple[Any, Any, Array]:
+    """The groups with an active member: bounds, members and strengths; their members are no longer single features."""
+    if penalty.groups is None or penalty.strength == 0:
+        return np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    split = penalty.split(len(active))
+    member, sizes = split.member.astype(np.int64), np.diff(split.ptr)
+    held = np.repeat(split.strength > 0, sizes)
+    some = np.zeros(len(sizes), bool)
+    some[np.repeat(np.arange(len(sizes)), sizes)[active[member] & held]] = True
+    chosen = np.repeat(some, sizes)
+    active[member[held]] = False
+    start = np.concatenate([[0], np.cumsum(sizes[some])]).astype(np.int64)
+    return start, member[chosen], split.strength[some]
+
+
 @dataclass(frozen=True)
 class ProximalNewton:
-    """Newton steps on a quadratic model with an L1 norm; stops at `tol` times the largest violation at w = 0."""
+    """Newton steps on a quadratic model, with an L1 norm or disjoint groups, to `tol` times the violation at w = 0."""
 
     tol: float = 1e-5
     inner: float = 1e-3  # coordinate descent ends when steps are this share of the first sweep's
     name: ClassVar[str] = "proximal-newton"
-    requires: ClassVar[Requires] = Requires(smooth_loss=True, separable_penalty=True, coordinates=True)
+    requires: ClassVar[Requires] = Requires(smooth_loss=True, separable_or_blocks=True, coordinates=True)
 
     def iterate(self, problem: Problem, start: Weights, known: Known | None = None) -> Iterator[Iterate]:
         """Yields after every Newton step."""
@@ -91,7 +119,7 @@ class ProximalNewton:
         evaluations, scale = 1, None
         while True:
             violation = problem.penalty.violation(now.w, now.gradient)
-            kkt = float(np.max(violation, initial=0.0))
+            kkt = residual(problem.penalty, now.w, now.gradient)
             if scale is None:
                 scale = scale_at_zero(problem) if np.any(w) else kkt
             weights = Weights(now.w, None, problem.n_features)
