@@ -1,9 +1,9 @@
 """Group lasso on disjoint groups beside group-lasso, skglm and adelie: the same objective, and the time to reach it.
 
-`python benchmarks/disjoint_groups.py` makes logistic-regression problems, solves each with every library that is installed,
-all in one process and in turns, and prints a table. All objectives are computed here, from the weights that a library
-returns: Σ log(1 + exp(−y Xw)) + α Σ_g √|g| ‖w_g‖. Each library has its own idea of a tolerance; it is given the loosest
-of 10⁻¹, 10⁻², … with which it comes within `--accuracy` of the smallest objective that anybody found.
+`python benchmarks/disjoint_groups.py` makes logistic-regression problems, solves each with every library that is
+installed, all in one process and in turns, and prints a table. All objectives are computed here, from the weights that
+a library returns: Σ log(1 + exp(−y Xw)) + α Σ_g √|g| ‖w_g‖. Each library has its own idea of a tolerance; it is given
+the loosest of 10⁻¹, 10⁻², … with which it comes within `--accuracy` of the smallest objective that anybody found.
 """
 
 from __future__ import annotations
