@@ -36,6 +36,7 @@ TITLES = {
     "no sentences": "the same, λ_sen = 0",
     "certified": "sentences, certified",
 }
+ROTATED = ("lasso", "ridge", "elastic net", "sentence", "no sentences")
 PUBLISHED = {  # accuracy and size in per cent: lasso, ridge, elastic net, sentence
     "science": ((90.63, 1), (91.90, 100), (91.65, 34), (96.20, 12)),
     "sports": ((91.08, 2), (93.34, 100), (93.71, 15), (95.10, 3)),
@@ -56,12 +57,12 @@ class Asked:
     tasks: tuple[str, ...]
     write: bool
 
-    def tuned(self, task: str, method: str) -> dict[str, Any] | None:
+    def tuned(self, task: str, method: str, **more: Any) -> dict[str, Any] | None:
         """What came of a search, said as soon as it is known."""
-        told = self.jobs.outcome("tune", task=task, method=method)
+        told = self.jobs.outcome("tune", task=task, method=method, **more)
         if told is not None:
             say(
-                f"{task}, {method}: test {percent(told['test'])} (dev {percent(told['dev'])}), "
+                f"{task}, {method}{more or ''}: test {percent(told['test'])} (dev {percent(told['dev'])}), "
                 f"{100 * told['size']:.1f} % of words, {told['settings']}, {told['iterations']} iterations; "
                 f"{told['fits']} fits in {told['seconds']:.0f} s"
             )
@@ -122,6 +123,25 @@ def tests_of(known: dict[str, Any]) -> str:
         rows.append([TITLES[method], whole(len(ours)), whole(wins), whole(losses), f"{p:.2g}"])
     text = "Documents that stopped sentences get right and another method gets wrong, and the other way round:\n\n"
     return text + table(["against", "documents", "right", "wrong", "p (binomial test)"], rows)
+
+
+def rotation(asked: Asked) -> str:
+    """Each fifth of the training messages in turn is for development: how much of a figure is the choice of strengths."""
+    rows, means = [], {method: [] for method in ROTATED}
+    for task in NEWS:
+        cells = [task]
+        for method in ROTATED:
+            told = [asked.tuned(task, method, **({} if k == 4 else {"fifth": k})) for k in range(5)]
+            values = [100 * one["test"] for one in told if one is not None]
+            means[method].append(values)
+            cells.append(f"{np.mean(values):.2f} ± {np.std(values):.2f}" if values else "–")
+        rows.append([*cells, published(task)])
+    cells = ["mean, newsgroups"]
+    for values in means.values():
+        cells.append(f"{np.mean([np.mean(each) for each in values]):.2f}" if all(values) else "–")
+    rows.append([*cells, published_mean(NEWS)])
+    titles = [TITLES[method] for method in ROTATED]
+    return table(["accuracy", *titles, "published: lasso, ridge, elastic net, sentence"], rows)
 
 
 def settings(asked: Asked) -> str:
@@ -259,6 +279,7 @@ def worth_showing(documents: Any, relevance: Any) -> int:
 
 PARTS: dict[str, Callable[[Asked], str]] = {
     "table2": table2,
+    "rotation": rotation,
     "settings": settings,
     "search": search,
     "times": times,

@@ -62,7 +62,12 @@ class GroupTraining:
         callbacks: Sequence[Callable[[Any], Any]] = (),
     ) -> Result:
         """The best weights, and a duality gap that says how good they are."""
-        result = self.flat.solve(problem, start, callbacks=callbacks)
+        flat = self.flat
+        if flat.solver == "auto" and isinstance(problem.penalty, OverlappingGroupLasso):
+            flat = replace(
+                flat, solver="block-working-set"
+            )  # ADMM is for more groups, but makes none exactly zero
+        result = flat.solve(problem, start, callbacks=callbacks)
         if result.gap is not None:
             return result
         return replace(result, gap=duality_gap(problem, result.weights.dense()))

@@ -75,7 +75,7 @@ def classifier() -> DocumentClassifier:
 
 @parametrize_with_checks(
     [
-        DocumentClassifier("elastic-net", l1=0.5, l2=1.0, tol=1e-11),
+        DocumentClassifier("elastic-net", l1=0.5, l2=1.0, tol=1e-11, max_iter=100),
         DocumentClassifier("lasso", l1=0.5, loss="hinge"),
     ],
 )

@@ -58,10 +58,10 @@ def estimator(kind: str, *arguments: Any, **parameters: Any) -> Any:
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
-        OverlappingGroupLassoClassifier(tol=1e-11),
-        OverlappingGroupLassoRegressor(0.1, tol=1e-11),
-        OverlappingGroupLassoClassifierCV(alphas=[5.0], cv=2, tol=1e-10),
-        OverlappingGroupLassoRegressorCV(alphas=[5.0], cv=2, tol=1e-10),
+        OverlappingGroupLassoClassifier(tol=1e-11, max_iter=100),
+        OverlappingGroupLassoRegressor(0.1, tol=1e-11, max_iter=100),
+        OverlappingGroupLassoClassifierCV(alphas=[5.0], cv=2, tol=1e-11, max_iter=100),
+        OverlappingGroupLassoRegressorCV(alphas=[5.0], cv=2, tol=1e-11, max_iter=100),
     ],
 )
 def test_scikit_learn(estimator: Any, check: Any) -> None:

@@ -37,16 +37,18 @@ _GROUPS: dict[str, tuple[str, str]] = {
 
 
 def load_news20(
-    task: Task = "science", split: Split = "train", path: _Path | None = None
+    task: Task = "science", split: Split = "train", path: _Path | None = None, *, fifth: int = 4
 ) -> tuple[list[str], list[str]]:
     """Two closely related newsgroups of the 20 Newsgroups: messages with their headers, and the group of each.
 
     The four tasks are those of Yogatama & Smith (2014, section 5.1). The test messages are later than the others (the
-    split by date); of the others, every fifth of a group is for development. `path` is for 20news-bydate.tar.gz, the
-    archive as its authors publish it; without it, the one that the registry knows is read.
+    split by date); of the others, every fifth of a group is for development (`fifth`, 0 to 4, says which). `path` is
+    for 20news-bydate.tar.gz, the archive as its authors publish it; without it, the one that the registry knows is read.
     """
     _check("news20", "task", task, Task)
     _check("news20", "split", split, Split)
+    if fifth not in range(5):
+        raise ParsimonError(f"fifth is {fifth!r}; give a number from 0 to 4.")
     source = archive("news20") if path is None else Path(path)
     kind = "test" if split == "test" else "train"
     messages = texts_in(source, f"*20news-bydate-{kind}/*", "latin-1")
@@ -55,7 +57,7 @@ def load_news20(
     for group in _GROUPS[task]:
         own = [text for name, text in messages.items() if PurePosixPath(name).parent.name == group]
         if split != "test":
-            own = [text for place, text in enumerate(own) if (place % 5 == 4) == (split == "dev")]
+            own = [text for place, text in enumerate(own) if (place % 5 == fifth) == (split == "dev")]
         documents += own
         labels += [group] * len(own)
     return documents, labels
