@@ -126,7 +126,7 @@ def tests_of(known: dict[str, Any]) -> str:
 
 
 def rotation(asked: Asked) -> str:
-    """Each fifth of the training messages in turn is for development: how much of a figure is the choice of strengths."""
+    """Each fifth of the training messages in turn for development: how much of a figure is the choice of strengths."""
     rows, means = [], {method: [] for method in ROTATED}
     for task in NEWS:
         cells = [task]

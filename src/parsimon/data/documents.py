@@ -43,7 +43,8 @@ def load_news20(
 
     The four tasks are those of Yogatama & Smith (2014, section 5.1). The test messages are later than the others (the
     split by date); of the others, every fifth of a group is for development (`fifth`, 0 to 4, says which). `path` is
-    for 20news-bydate.tar.gz, the archive as its authors publish it; without it, the one that the registry knows is read.
+    for 20news-bydate.tar.gz, the archive as its authors publish it; without it, the one that the registry knows is
+    read.
     """
     _check("news20", "task", task, Task)
     _check("news20", "split", split, Split)
