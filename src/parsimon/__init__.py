@@ -9,8 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from parsimon.document_model import DocumentModel
     from parsimon.errors import ParsimonError
-    from parsimon.estimators import SequenceLabeler
+    from parsimon.estimators import (
+        DocumentClassifier,
+        OverlappingGroupLassoClassifier,
+        OverlappingGroupLassoClassifierCV,
+        OverlappingGroupLassoRegressor,
+        OverlappingGroupLassoRegressorCV,
+        SequenceLabeler,
+    )
     from parsimon.features import Columns, TemplateSet, read_columns, read_labelled
     from parsimon.model_file import load_model, save_model
     from parsimon.penalties import L1, L2, ElasticNet
@@ -20,6 +28,12 @@ __version__ = "0.1.0"
 
 _HOME = {
     "SequenceLabeler": "parsimon.estimators",
+    "DocumentClassifier": "parsimon.estimators",
+    "OverlappingGroupLassoClassifier": "parsimon.estimators",
+    "OverlappingGroupLassoClassifierCV": "parsimon.estimators",
+    "OverlappingGroupLassoRegressor": "parsimon.estimators",
+    "OverlappingGroupLassoRegressorCV": "parsimon.estimators",
+    "DocumentModel": "parsimon.document_model",
     "SequenceModel": "parsimon.sequence_model",
     "load_model": "parsimon.model_file",
     "save_model": "parsimon.model_file",
@@ -37,7 +51,13 @@ __all__ = [
     "L1",
     "L2",
     "Columns",
+    "DocumentClassifier",
+    "DocumentModel",
     "ElasticNet",
+    "OverlappingGroupLassoClassifier",
+    "OverlappingGroupLassoClassifierCV",
+    "OverlappingGroupLassoRegressor",
+    "OverlappingGroupLassoRegressorCV",
     "ParsimonError",
     "SequenceLabeler",
     "SequenceModel",

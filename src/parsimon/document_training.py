@@ -14,6 +14,7 @@ from parsimon.document_model import DocumentModel
 from parsimon.errors import ParsimonError
 from parsimon.flat_design import FlatDesign
 from parsimon.flat_training import FlatTraining, columns_of
+from parsimon.groupings import ByTemplate
 from parsimon.penalties import ElasticNet, Penalty, SentenceLasso
 from parsimon.problem import Problem
 from parsimon.solvers import ADMM, Result, Validation, Weights
@@ -99,7 +100,9 @@ class DocumentTraining:
 
     @property
     def _splits(self) -> bool:
-        return self.penalty == "sentence" if isinstance(self.penalty, str) else hasattr(self.penalty, "split")
+        if isinstance(self.penalty, str):
+            return self.penalty == "sentence"
+        return hasattr(self.penalty, "split") and getattr(self.penalty, "norm", 2) == 2
 
     def fit(
         self,
@@ -147,6 +150,10 @@ class DocumentTraining:
         penalty = self.chosen_penalty
         if isinstance(penalty, SentenceLasso) and penalty.groups is None:
             penalty = replace(penalty, groups=ByUnit(self.groups, self.window, self.group_weight))
+        if isinstance(penalty.groups, ByTemplate):
+            raise ParsimonError(
+                "documents have no templates; give groups of words, such as ByUnit('sentence')."
+            )
         return penalty.bind(features)  # type: ignore[no-any-return]
 
     def solve(
@@ -206,7 +213,7 @@ class DocumentTraining:
         if result.relevance is not None:
             told["groups_in_all"] = len(result.relevance)
             told["relevant_groups"] = int(np.sum(result.relevance > 0))
-            if self.groups == "sentence":
+            if len(result.relevance) == task.corpus.n_sentences and self.groups == "sentence":
                 told["relevant_sentences"] = told["relevant_groups"]
         return told
 

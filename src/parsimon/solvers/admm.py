@@ -169,13 +169,14 @@ class ADMM:
         )
 
     def prepare(self, problem: Problem, start: Weights) -> tuple[Point, Split, Copies]:
-        """The starting point, the penalty in two, and copies of weights that are zero."""
+        """The starting point, the penalty in two, and copies of its weights."""
         penalty: Any = problem.penalty
         split = penalty.split(problem.n_features)
         relaxation = self.relaxation if self.stopping == "certified" else 1.0
         copies = Copies.of(split, problem.n_features, self.rho or 1.0, relaxation, self.threads)
         design: Any = problem.batches[0].design
         w = start.dense().copy()
+        copies.copies = copies.counts * w  # so that the first w step stays near a warm start
         return Point.at(problem, w, design.margins(w)), split, copies
 
     def _paper(self, problem: Problem, start: Weights) -> Iterator[Iterate]:

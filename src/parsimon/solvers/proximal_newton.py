@@ -23,6 +23,7 @@ from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights, res
 
 SUFFICIENT = 1e-2  # the share of the predicted decrease that a step must bring
 SWEEPS = 50
+ROUNDING = 1e-13  # of an objective
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,10 @@ def newton_step(problem: Problem, now: Point, violation: Array, tol: float) -> P
     )
     before = penalty.value(now.w)
     promised = dot(now.gradient, delta) + penalty.value(now.w + delta) - before
+    if abs(promised) <= ROUNDING * (now.loss + before):  # objectives can no longer tell, but violations can
+        new = Point.at(problem, now.w + delta, now.margins + moved)
+        better = residual(penalty, new.w, new.gradient) < residual(penalty, now.w, now.gradient)
+        return new if better else None
     share = 1.0
     while promised < 0 and share > 1e-10:
         w = now.w + share * delta if share < 1 else now.w + delta

@@ -18,6 +18,7 @@ from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
 from parsimon.certificate import lower_bound
 from parsimon.groups import Groups
+from parsimon.losses import some_missing
 from parsimon.penalties.base import never_dropped
 from parsimon.problem import Problem, Steep
 from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights
@@ -261,14 +262,22 @@ def look_at_groups(problem: Problem, weights: Weights) -> GroupView:
     penalty: Any = problem.penalty
     objective = loss + penalty.restrict(active).value(weights.values)
     gap = _gap(problem, objective, loss - dot(weights.values, gradient[active]), gradient, penalty)
-    violation = penalty.group_violation(weights.dense(), gradient)
-    largest, free = float(np.max(violation, initial=0.0)), never_dropped(penalty, problem.n_features)
+    violation, free = (
+        penalty.group_violation(weights.dense(), gradient),
+        never_dropped(penalty, problem.n_features),
+    )
+    largest = float(np.max(violation, initial=0.0))
+    if len(free):  # what no group has counts too: biases, for one
+        of_free = penalty.violation(weights.dense(), gradient)[free]
+        largest = max(largest, float(np.max(of_free)))
     return GroupView(objective, largest, gap, marginals, gradient, penalty.groups, violation, free)
 
 
 def _gap(problem: Problem, objective: float, a: float, gradient: Array, penalty: Any) -> float | None:
     """How much lower the optimum can be, where that is known: a convex loss, a penalty on all features."""
-    complete = not any(np.any(batch.gold < 0) for batch in problem.batches)  # else the problem is not convex
+    complete = not any(
+        some_missing(batch.gold) for batch in problem.batches
+    )  # else the problem is not convex
     if problem.loss.name != "log" or not complete:
         return None
     bound = lower_bound(a, gradient, penalty)
