@@ -447,7 +447,7 @@ REFUSALS = [
         L1(1.0),
         "a smooth loss, and perceptron is not; use subgradient or mira or sgd or sgd-l1.",
     ),
-    ("newton", "log", L1(1.0), "no solver called 'newton'; choose from auto, lbfgs, working-set, owlqn"),
+    ("newton", "log", L1(1.0), "no solver called 'newton'; choose from auto, lbfgs, proximal-newton"),
 ]
 
 
