@@ -96,7 +96,7 @@ _LINE_OF_TEXT = re.compile(r"\S(?:[^\n]*\S)?")
 # Quotation marks of mail at the beginning of a line: >, >>, "> >", with initials JS>, also | and :
 _QUOTE = r"(?:[ \t]*(?:[A-Za-z]{0,4}>|[|:}](?=[ \t>|:}])))*"
 _LINE = re.compile(rf"({_QUOTE})([^\S\n]*)([^\n]*)\n?")
-_HEADER = re.compile(r"[A-Z][A-Za-z0-9-]*:(?=\s|$)")
+_HEADER = re.compile(r"[A-Z][A-Za-z0-9.-]*:(?=\s|$)")  # also Article-I.D.:
 # A text that begins with one of these begins with a header.
 _MAIL = re.compile(
     r"(?:From|Subject|Path|Newsgroups|Date|To|Cc|Organization|Message-ID|Xref|Received|Return-Path|Reply-To"
@@ -198,9 +198,8 @@ def _is_end(text: str, begin: int, stop: re.Match[str], next_at: int, end: int) 
     left = text[max(begin, stop.start() - 40) : stop.start()]
     words = left.split()
     word = words[-1].lstrip(_OPENING) if words and not left[-1].isspace() else ""
-    if (
-        closing is None
-    ):  # nothing parts it from the next word; but addresses and names of files have stops inside
+    if closing is None:
+        # Nothing parts it from the next word; but addresses and names of files have stops inside.
         return bool(_PLAIN_WORD.fullmatch(word)) and text[next_at : next_at + 3] not in _DOMAINS
     following = _NEXT_WORD.match(text, next_at, end)
     assert following is not None
