@@ -59,7 +59,7 @@ def split_lower_bound(problem: Any, point: Any, net: ElasticNet, dual: SplitDual
     l1, l2 = (np.broadcast_to(each, len(point.w)) for each in (net.l1_strength, net.l2_strength))
     many = dual.counts > 0
     free = (l1 == 0) & (l2 == 0) & ~many
-    a, g = _balanced(problem, point, np.flatnonzero(free))
+    a, g = balanced_mixture(problem, point, np.flatnonzero(free))
     if a is None:
         return -np.inf
     left = g - dual.sums
@@ -80,7 +80,7 @@ def split_lower_bound(problem: Any, point: Any, net: ElasticNet, dual: SplitDual
     return max(bounds, default=-np.inf)
 
 
-def _balanced(problem: Any, point: Any, free: IntArray) -> tuple[float | None, Array]:
+def balanced_mixture(problem: Any, point: Any, free: IntArray) -> tuple[float | None, Array]:
     """a(μ) and Φᵀ(μ − gold), for a mixture μ under which weights without a penalty (`free`) have no gradient at all.
 
     Each instance's mixture may have more of gold in it: then its part of both is multiplied by some c_i ≤ 1. The c

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray
-from parsimon.certificate import _balanced, lower_bound
+from parsimon.certificate import balanced_mixture, lower_bound
 from parsimon.penalties import ElasticNet
 from parsimon.penalties.base import never_dropped
 from parsimon.penalties.group_lasso import GroupPenalty
@@ -38,7 +38,7 @@ def duality_gap(problem: Problem, w: Array) -> float | None:
     design: Any = problem.batches[0].design
     point = Point.at(problem, w, design.margins(w))
     free = without_penalty(penalty, problem.n_features)
-    a, gradient = _balanced(problem, point, np.flatnonzero(free))
+    a, gradient = balanced_mixture(problem, point, np.flatnonzero(free))
     if a is None:
         return float("inf")
     gradient = np.where(free, 0.0, gradient)  # zero but for rounding

@@ -64,9 +64,7 @@ class GroupTraining:
         """The best weights, and a duality gap that says how good they are."""
         flat = self.flat
         if flat.solver == "auto" and isinstance(problem.penalty, OverlappingGroupLasso):
-            flat = replace(
-                flat, solver="block-working-set"
-            )  # ADMM is for more groups, but makes none exactly zero
+            flat = replace(flat, solver="block-working-set")  # ADMM is for more groups than that
         result = flat.solve(problem, start, callbacks=callbacks)
         if result.gap is not None:
             return result

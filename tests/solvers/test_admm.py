@@ -129,7 +129,9 @@ def test_relevance_is_the_norm_of_copies() -> None:
     w = result.weights.dense()
     expected = [np.linalg.norm(w[np.array(each)]) for each in toy.lists]
     np.testing.assert_allclose(result.relevance, expected, atol=1e-3)
-    assert np.any(result.relevance == 0)  # exactly
+    assert np.any(result.relevance == 0)
+    for each, norm in zip(toy.lists, result.relevance, strict=True):
+        assert norm > 0 or not np.any(w[np.array(each)])  # exactly
 
 
 def test_as_in_the_paper() -> None:

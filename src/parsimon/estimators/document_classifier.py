@@ -276,7 +276,7 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):
         task = training.prepare(training.reader.read(X), [names[i] for i in gold])
         task = replace(
             task, labels=tuple(names), gold=gold
-        )  # in the order of the classes, which need no strings
+        )  # in the order of classes, which need be no strings
         problem = training.flat.problem_of(
             task.design, gold, training.bound_penalty(task.features), weights=weights
         )

@@ -179,6 +179,20 @@ class ADMM:
         copies.copies = copies.counts * w  # so that the first w step stays near a warm start
         return Point.at(problem, w, design.margins(w)), split, copies
 
+    def _with_zeros(self, problem: Problem, best: Iterate, split: Split, floor: float) -> Iterate:
+        """The same with those weights zero of which a group has zero copies, if the certificate allows it.
+
+        Copies are exactly zero, while weights only tend to them.
+        """
+        assert best.relevance is not None
+        w = best.weights.dense().copy()
+        w[split.member[np.repeat(best.relevance == 0, np.diff(split.ptr))]] = 0.0
+        loss, _ = problem.loss_and_gradient(w)
+        objective = loss + problem.penalty.value(w)
+        if objective - floor > self.tol * abs(objective):
+            return best
+        return replace(best, weights=Weights(w, None, problem.n_features), objective=objective)
+
     def _paper(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         now, split, copies = self.prepare(problem, start)
         evaluations = 1
@@ -219,6 +233,8 @@ class ADMM:
                 gap = best.objective - floor
                 if gap <= self.tol * abs(best.objective):
                     status = Status.CONVERGED
+                    best = self._with_zeros(problem, best, split, floor)
+                    gap = best.objective - floor
                 elif small < 1e-14:
                     status = Status.STALLED
             yield replace(
