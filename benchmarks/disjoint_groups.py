@@ -120,7 +120,7 @@ def group_lasso(case: Case, tol: float) -> Any:
         l1_reg=0.0,
         scale_reg="group_size",
         fit_intercept=False,
-        n_iter=3_000,
+        n_iter=1_000,
         tol=tol * 1e-2,
         supress_warning=True,
     )
@@ -128,6 +128,8 @@ def group_lasso(case: Case, tol: float) -> Any:
     model.fit(X, (case.y > 0).astype(int))
     return np.ravel(model.coef_[:, 1] - model.coef_[:, 0])
 
+
+LONGEST = 30.0  # seconds that a library may take before it is left alone
 
 LIBRARIES: dict[str, Callable[[Case, float], Any]] = {
     "parsimon": parsimon,
@@ -151,6 +153,7 @@ def measure(case: Case, accuracy: float, repeats: int) -> list[list[str]]:
     lowest: dict[str, float] = {}
     for name in (name for name in LIBRARIES if find_spec(name) is not None):
         for power in range(1, 8):
+            began = time.perf_counter()
             try:
                 value = case.objective(quietly(LIBRARIES[name], case, 10.0**-power))
             except Exception as error:  # a library may refuse sparse matrices, for one
@@ -160,6 +163,7 @@ def measure(case: Case, accuracy: float, repeats: int) -> list[list[str]]:
             lowest[name] = min(value, lowest.get(name, np.inf))
             if value <= goal:
                 enough[name] = 10.0**-power
+            if value <= goal or time.perf_counter() - began > LONGEST:
                 break
     times: dict[str, list[float]] = {name: [] for name in enough}
     for _ in range(repeats):
