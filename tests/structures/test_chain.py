@@ -79,7 +79,7 @@ cases = st.builds(
 
 
 def test_it_answers_every_question() -> None:
-    assert Chain.oracles == frozenset(Oracle)
+    assert Chain.oracles == frozenset(Oracle) - {Oracle.MEAN}  # which is for numbers
     assert Chain.exact
 
 
