@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
+from parsimon.estimators.threads import threads_of
 from parsimon.features.columns import Columns, Labels
 from parsimon.features.item_features import ItemFeatures, MatrixFeatures, SparseSequences
 from parsimon.features.template_features import TemplateFeatures
@@ -192,14 +193,16 @@ class SequenceLabeler(BaseEstimator):
     def predict(self, X: Any, *, lengths: IntArray | None = None, given: Any = None) -> list[list[str]]:
         """The best labels; `given` fixes some of them (``None`` leaves a token free)."""
         observations, fixed = self._observe(X, lengths, given)
-        ids = self.model_.decode(observations, threads=self._threads, allowed=self._allowed(), given=fixed)
+        ids = self.model_.decode(
+            observations, threads=threads_of(self.n_jobs), allowed=self._allowed(), given=fixed
+        )
         return LabelLists(self.model_.as_labels(ids, observations.lengths))  # type: ignore[arg-type]
 
     def predict_marginals(self, X: Any, *, lengths: IntArray | None = None, given: Any = None) -> list[Array]:
         """P(label | sequence): for every sequence an array of tokens × labels, in the order of `classes_`."""
         observations, fixed = self._observe(X, lengths, given)
         marginals, _ = self.model_.marginals(
-            observations, threads=self._threads, allowed=self._allowed(), given=fixed
+            observations, threads=threads_of(self.n_jobs), allowed=self._allowed(), given=fixed
         )
         ends = np.cumsum(observations.lengths)
         return [marginals[end - n : end] for end, n in zip(ends, observations.lengths, strict=True)]
@@ -210,7 +213,7 @@ class SequenceLabeler(BaseEstimator):
         """For every sequence its k best labellings with their log-probabilities, best first."""
         observations, fixed = self._observe(X, lengths, given)
         values, ids = self.model_.kbest(
-            observations, k, threads=self._threads, allowed=self._allowed(), given=fixed
+            observations, k, threads=threads_of(self.n_jobs), allowed=self._allowed(), given=fixed
         )
         ends = np.cumsum(observations.lengths)
         names = self.model_.labels
@@ -285,19 +288,9 @@ class SequenceLabeler(BaseEstimator):
             debias=self.debias,
             selection=self.selection,
             growth=self.growth,
-            threads=self._threads,
+            threads=threads_of(self.n_jobs),
             callbacks=() if self.callback is None else (self.callback,),
         )
-
-    @property
-    def _threads(self) -> int:
-        import os
-
-        if self.n_jobs is None:
-            return 1
-        if self.n_jobs == 0:
-            raise ParsimonError("n_jobs must not be 0; use 1 for one thread or -1 for all processors.")
-        return self.n_jobs if self.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + self.n_jobs)
 
     def _space_and_data(self, X: Any, lengths: IntArray | None) -> tuple[Any, Any]:
         data = self._data(X, lengths)
@@ -330,7 +323,7 @@ class SequenceLabeler(BaseEstimator):
 
     def _observe(self, X: Any, lengths: IntArray | None, given: Any) -> tuple[Any, IntArray | None]:
         self._check_fitted()
-        observations = self.model_.observe(self._data(X, lengths), self._threads)
+        observations = self.model_.observe(self._data(X, lengths), threads_of(self.n_jobs))
         if given is None:
             return observations, None
         labels = Labels.from_sequences(given, names=self.model_.labels)

@@ -19,7 +19,7 @@ import numpy as np
 from parsimon._core import descend_coordinates, dot
 from parsimon.arrays import Array, BoolArray
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights, residual, scale_at_zero
+from parsimon.solvers.base import Iterate, Requires, Status, Weights, residual, scale_at_zero
 
 SUFFICIENT = 1e-2  # the share of the predicted decrease that a step must bring
 SWEEPS = 50
@@ -116,7 +116,7 @@ class ProximalNewton:
     name: ClassVar[str] = "proximal-newton"
     requires: ClassVar[Requires] = Requires(smooth_loss=True, separable_or_blocks=True, coordinates=True)
 
-    def iterate(self, problem: Problem, start: Weights, known: Known | None = None) -> Iterator[Iterate]:
+    def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every Newton step."""
         design: Any = problem.batches[0].design
         w = start.dense().copy()
