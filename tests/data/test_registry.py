@@ -186,7 +186,7 @@ def test_a_file_that_cannot_be_downloaded_as_it_is(
     with pytest.raises(ParsimonError) as caught:
         archive("words")
     assert str(caught.value).endswith(
-        f"{NOWHERE} has it in another packing; get it and give its path to load_words."
+        f"{NOWHERE} has it in another form; get it and give its path to load_words."
     )
     put(folders[0] / "words" / "words.txt.gz", content[:-1])
     with pytest.raises(ParsimonError, match=f"get {NOWHERE} and give its path to load_words"):

@@ -1,4 +1,4 @@
-"""Ready-made features: dictionaries and strings in CRFsuite's manner, and sparse matrices."""
+"""Ready-made features: dictionaries and strings in CRFsuite's manner, and matrices."""
 
 from __future__ import annotations
 
@@ -217,8 +217,6 @@ def test_wrong_matrices() -> None:
         SparseSequences(matrix(np.eye(2)), [3])
     with pytest.raises(ParsimonError):
         SparseSequences(matrix(np.eye(2)), [3, -1])
-    with pytest.raises(ParsimonError, match="not finite"):
-        MatrixFeatures().learn(SparseSequences(matrix([[np.nan]]), [1]))
     space = MatrixFeatures()
     space.learn(SparseSequences(matrix(np.eye(2)), [2]))
     with pytest.raises(ParsimonError, match="the matrix has 3 columns, but the model was trained on 2"):
@@ -231,3 +229,140 @@ def test_a_matrix_is_not_changed() -> None:
     twice = csr_matrix((np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2])), shape=(1, 2))
     MatrixFeatures().learn(SparseSequences(twice, [1]))
     assert twice.nnz == 2
+
+
+def test_one_dense_matrix() -> None:
+    dense = np.array([[0, 2], [1, 0], [0, 0]], np.uint8)
+    X = SparseSequences(dense, [1, 2])
+    np.testing.assert_array_equal(dense_rows(MatrixFeatures().learn(X).node, 2), dense)
+
+
+def test_values_of_a_small_type_are_added_as_numbers() -> None:
+    from scipy.sparse import coo_matrix
+
+    twice = coo_matrix((np.array([200, 200], np.uint8), ([0, 0], [0, 0])), shape=(1, 1))
+    observations = MatrixFeatures().learn(SparseSequences(twice, [1]))
+    np.testing.assert_array_equal(dense_rows(observations.node, 1), [[400]])
+
+
+def test_columns_of_ones_need_no_values() -> None:
+    assert MatrixFeatures().learn([np.eye(2)]).node.value is None
+    assert MatrixFeatures().learn([2 * np.eye(2)]).node.value is not None
+
+
+matrices = st.lists(
+    st.integers(0, 4).flatmap(
+        lambda n: st.lists(
+            st.lists(st.sampled_from([0.0, 1.0, -2.5]), min_size=3, max_size=3), min_size=n, max_size=n
+        )
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(matrices, st.sampled_from(["dense", "csr", "coo", "mixed"]))
+def test_a_matrix_for_every_sequence(sequences: Any, kind: str) -> None:
+    from scipy.sparse import coo_array, csr_matrix
+
+    arrays = [np.array(rows, float).reshape(-1, 3) for rows in sequences]
+    make = {"dense": np.asarray, "csr": csr_matrix, "coo": coo_array}
+    X = [make[kind if kind != "mixed" else ("dense", "csr", "coo")[i % 3]](a) for i, a in enumerate(arrays)]
+    space = MatrixFeatures()
+    observations = space.learn(X)
+    assert observations.lengths.tolist() == [len(rows) for rows in sequences]
+    wanted = np.concatenate(arrays)
+    np.testing.assert_array_equal(dense_rows(observations.node, 3), wanted)
+    seen = space.observe(SparseSequences.from_sequences(X)[::-1])
+    assert seen.lengths.tolist() == [len(rows) for rows in sequences[::-1]]
+    np.testing.assert_array_equal(dense_rows(seen.node, 3), np.concatenate(arrays[::-1]))
+
+
+def test_sequences_without_tokens_fit_any_columns() -> None:
+    from scipy.sparse import csr_matrix
+
+    X = [np.zeros((0, 7)), np.eye(2), [], (), np.array([]), csr_matrix((0, 3)), np.ones((1, 2))]
+    observations = MatrixFeatures().learn(X)
+    assert observations.lengths.tolist() == [0, 2, 0, 0, 0, 0, 1]
+    space = MatrixFeatures()
+    space.learn([np.eye(2)])
+    for nothing in ([], [[]], [np.zeros((0, 5))], SparseSequences.from_sequences([])):
+        seen = space.observe(nothing)
+        assert (seen.n_tokens, len(seen.lengths)) == (0, len(nothing))
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (
+            [np.eye(2), np.ones((1, 3))],
+            "sequence 1 has 3 columns but those before have 2; every token needs the same",
+        ),
+        ([[], np.ones(3)], r"sequence 1 has the shape \(3,\); it should be tokens × features"),
+        ([np.array(1.0)], r"sequence 0 has the shape \(\)"),
+        ([np.eye(2), [[1.0, 2.0]]], "sequence 1 is a list; it should be a matrix of numbers"),
+        ([np.eye(2), None], "sequence 1 is a NoneType"),
+        ([np.array([["a"]])], "sequence 0 is a ndarray; it should be a matrix of numbers"),
+        ([np.eye(2) * 1j], "sequence 0 has values of the type complex128; they should be real numbers"),
+        ([matrix(np.eye(2)), matrix(np.eye(3))], "sequence 1 has 3 columns"),
+    ],
+)
+def test_wrong_sequences(X: Any, message: str) -> None:
+    with pytest.raises(ParsimonError, match=message):
+        MatrixFeatures().learn(X)
+
+
+@pytest.mark.parametrize(
+    ("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")], ids=str
+)
+@pytest.mark.parametrize("make", [np.asarray, matrix], ids=["dense", "sparse"])
+def test_values_that_are_not_finite_are_found_with_their_place(make: Any, value: float, name: str) -> None:
+    wrong = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, value]])
+    X = [make(np.eye(2)), [], make(wrong)]
+    with pytest.raises(
+        ParsimonError, match=f"sequence 2, token 2: the feature 1 has the value {name}; values must"
+    ):
+        MatrixFeatures().learn(X)
+    with pytest.raises(ParsimonError, match="sequence 2, token 2: the feature height has"):
+        MatrixFeatures().learn(SparseSequences.from_sequences(X, names=["width", "height"]))
+
+
+def test_names_of_columns() -> None:
+    X = SparseSequences.from_sequences([np.eye(3), np.ones((1, 3))], names=["a", "b", "c"])
+    space = MatrixFeatures()
+    space.learn(X)
+    assert space.node_names(np.array([2, 0])) == ["c", "a"]
+    kept = space.keep(np.array([True, False, True]), np.array([True]))
+    for other in (kept, MatrixFeatures.from_state(*kept.state())):
+        assert other.node_names(np.arange(2)) == ["a", "c"]
+        np.testing.assert_array_equal(dense_rows(other.observe(X[1]).node, 2), [[1, 1]])
+        other.observe([np.ones((1, 3))])  # without names, columns go by their places
+        other.observe(SparseSequences(np.ones((1, 3)), [1], names=["a", "unused", "c"]))
+        with pytest.raises(
+            ParsimonError, match="column 2 is called 'b', but the model was trained with 'c' there"
+        ):
+            other.observe(SparseSequences(np.ones((1, 3)), [1], names=["a", "c", "b"]))
+    assert X[:1].names == SparseSequences.concatenate([X[1], X[0]]).names == ("a", "b", "c")
+    assert SparseSequences.from_sequences([], names=["a"]).names == ("a",)
+    space.learn([np.eye(2)])
+    assert space.node_names(np.arange(2)) == ["0", "1"], "learning again forgets"
+
+
+def test_wrong_names() -> None:
+    with pytest.raises(ParsimonError, match="there are 1 names but 2 columns; every column needs one"):
+        SparseSequences(np.eye(2), [2], names=["a"])
+    with pytest.raises(ParsimonError, match="two columns have the name 'a'; every column needs its own"):
+        SparseSequences(np.eye(3), [3], names=["b", "a", "a"])
+    settings, arrays = MatrixFeatures(True, np.arange(2), 2, ("a", "b")).state()
+    with pytest.raises(ParsimonError, match="1 names but 2 columns"):
+        MatrixFeatures.from_state({**settings, "names": ["a"]}, arrays)
+
+
+def test_parts_with_other_columns_cannot_be_put_together() -> None:
+    with pytest.raises(ParsimonError, match="sequence 1 has 3 columns"):
+        SparseSequences.concatenate([SparseSequences(np.eye(2), [2]), SparseSequences(np.eye(3), [3])])
+
+
+def test_matrices_are_not_for_features_by_name() -> None:
+    with pytest.raises(ParsimonError, match="the model knows features by name, but X has matrices"):
+        ItemFeatures().observe(SparseSequences(np.eye(2), [2]))

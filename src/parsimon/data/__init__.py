@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from parsimon.data.documents import load_amazon, load_movie_reviews, load_news20, read_documents
     from parsimon.data.letter_to_sound import load_nettalk, phonemes
+    from parsimon.data.ocr_letters import OCRWords, load_ocr_letters
     from parsimon.data.python_code import CodeCorpus, load_python_code
     from parsimon.data.python_labels import label_python
     from parsimon.data.registry import (
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         member,
     )
     from parsimon.data.splits import Fold, folds
+    from parsimon.data.synthetic_sequences import MadeSequences, make_sequences
     from parsimon.data.tagged_text import load_brown, load_treebank_pos
 
 __all__ = [
@@ -31,6 +33,8 @@ __all__ = [
     "CodeCorpus",
     "DataSet",
     "Fold",
+    "MadeSequences",
+    "OCRWords",
     "archive",
     "folds",
     "is_available",
@@ -42,8 +46,10 @@ __all__ = [
     "load_movie_reviews",
     "load_nettalk",
     "load_news20",
+    "load_ocr_letters",
     "load_python_code",
     "load_treebank_pos",
+    "make_sequences",
     "member",
     "phonemes",
     "read_documents",
@@ -52,6 +58,8 @@ __all__ = [
 _HOME = {
     "CodeCorpus": "python_code",
     "Fold": "splits",
+    "MadeSequences": "synthetic_sequences",
+    "OCRWords": "ocr_letters",
     "folds": "splits",
     "label_python": "python_labels",
     "load_amazon": "documents",
@@ -59,8 +67,10 @@ _HOME = {
     "load_movie_reviews": "documents",
     "load_nettalk": "letter_to_sound",
     "load_news20": "documents",
+    "load_ocr_letters": "ocr_letters",
     "load_python_code": "python_code",
     "load_treebank_pos": "tagged_text",
+    "make_sequences": "synthetic_sequences",
     "phonemes": "letter_to_sound",
     "read_documents": "documents",
 }

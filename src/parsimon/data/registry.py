@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class RemoteFile:
     """Where a file can be downloaded, and the checksum that tells it is the right one.
 
-    Some files are at their address in another packing only and cannot be downloaded as they are; `instead`
-    then says what to do with what is there.
+    Some files are at their address in another form only and cannot be downloaded as they are; `instead` then
+    says what to do with what is there.
     """
 
     url: str
@@ -154,6 +154,20 @@ REGISTRY: dict[str, DataSet] = {
             "of each (Blitzer, Dredze and Pereira 2007).",
             terms="None stated; used for research.",
         ),
+        DataSet(
+            name="ocr_letters",
+            files={
+                "letter.data.gz": RemoteFile(
+                    url="https://ai.stanford.edu/~btaskar/ocr/letter.data.gz",
+                    sha256="4af0262b73aec13811e93213a019fa60cdd476364ebe736329363f5caf7eb5c0",
+                    # That file numbers letters and words in another way, which makes no difference to the loader.
+                    instead="give the path of that file to load_ocr_letters",
+                )
+            },
+            description="6,877 handwritten words: 52,152 letters of 16 × 8 pixels, in ten folds "
+            "(Kassel 1995; Taskar, Guestrin and Koller 2003).",
+            terms="None stated; posted freely.",
+        ),
     )
 }
 """Every data set by name."""
@@ -237,7 +251,7 @@ def _download(name: str, file: str, folder: Path) -> Path:
     missing = f"{file} of the data set {name} is neither in {where} nor in {folder}"
     if remote.instead:
         raise ParsimonError(
-            f"{missing}, and {remote.url} has it in another packing; get it and {remote.instead}."
+            f"{missing}, and {remote.url} has it in another form; get it and {remote.instead}."
         )
     try:
         pooch.retrieve(remote.url, f"sha256:{remote.sha256}", fname=file, path=folder)

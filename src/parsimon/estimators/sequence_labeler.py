@@ -14,7 +14,7 @@ from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.estimators.threads import threads_of
 from parsimon.features.columns import Columns, Labels
-from parsimon.features.item_features import ItemFeatures, MatrixFeatures, SparseSequences
+from parsimon.features.item_features import ItemFeatures, MatrixFeatures, SparseSequences, is_matrix
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.templates import TemplateSet, as_templates
 from parsimon.growth import Growth
@@ -162,8 +162,9 @@ class SequenceLabeler(BaseEstimator):
         """Learns from sequences X and label sequences y.
 
         X: lists of tokens (column tuples when there are templates, else feature dicts or lists of feature strings), a
-        `Columns`, or a sparse matrix with `lengths`. A label ``None`` is not known and is summed over. `dev` is
-        a pair (X, y) for early stopping.
+        `Columns`, or numbers: a list with a matrix (tokens × features) for every sequence, numpy arrays or sparse
+        ones, or one matrix of all tokens with `lengths`. A label ``None`` is not known and is summed over. `dev` is a
+        pair (X, y) for early stopping.
         """
         space, data = self._space_and_data(X, lengths)
         labels = Labels.from_sequences(y)
@@ -295,31 +296,24 @@ class SequenceLabeler(BaseEstimator):
     def _space_and_data(self, X: Any, lengths: IntArray | None) -> tuple[Any, Any]:
         data = self._data(X, lengths)
         if isinstance(data, SparseSequences):
+            if self.cutoff > 1:
+                raise ParsimonError("all columns of a matrix are features, so cutoff must be 1.")
             return MatrixFeatures(transitions=self.transitions), data
         if self.templates is None:
             return ItemFeatures(cutoff=self.cutoff, transitions=self.transitions), data
         return TemplateFeatures(as_templates(self.templates), cutoff=self.cutoff), data
 
     def _data(self, X: Any, lengths: IntArray | None) -> Any:
-        if hasattr(X, "tocsr"):
-            if lengths is None:
-                raise ParsimonError("a sparse matrix needs lengths, the number of tokens of every sequence.")
-            return SparseSequences(X, lengths)
-        if isinstance(X, Columns | SparseSequences):
-            if isinstance(X, Columns) and self.templates is None:
-                raise ParsimonError(
-                    "columns need templates; give a template file or a preset such as 'words'."
-                )
+        X = _gathered(X, lengths)
+        if isinstance(X, Columns) and self.templates is None:
+            raise ParsimonError("columns need templates; give a template file or a preset such as 'words'.")
+        if isinstance(X, SparseSequences) and self.templates is not None:
+            raise ParsimonError(
+                "templates look at columns of strings, but X has matrices; leave templates out."
+            )
+        if isinstance(X, Columns | SparseSequences) or self.templates is None:
             return X
-        if not hasattr(X, "__len__") or isinstance(X, str):
-            raise ParsimonError("X must be a list of sequences.")
-        if len(X) and all(isinstance(part, Columns) for part in X):
-            return Columns.concatenate(list(X))
-        if len(X) and all(isinstance(part, SparseSequences) for part in X):
-            from scipy.sparse import vstack
-
-            return SparseSequences(vstack([p.matrix for p in X]), np.concatenate([p.lengths for p in X]))
-        return X if self.templates is None else Columns.from_sequences(X)
+        return Columns.from_sequences(X)
 
     def _observe(self, X: Any, lengths: IntArray | None, given: Any) -> tuple[Any, IntArray | None]:
         self._check_fitted()
@@ -356,3 +350,25 @@ class SequenceLabeler(BaseEstimator):
         if isinstance(model, bytes):
             state = {**state, "model_": parse_model(model, kind="sequence")}
         super().__setstate__(state)
+
+
+def _gathered(X: Any, lengths: IntArray | None) -> Any:
+    """Matrices as `SparseSequences`, and what scikit-learn has taken apart put together again; else X as it is."""
+    if is_matrix(X) and X.ndim < 3:
+        if lengths is None:
+            raise ParsimonError(
+                "a matrix needs lengths, the number of tokens of every sequence; "
+                "or give a list with a matrix for every sequence."
+            )
+        return SparseSequences(X, lengths)
+    if lengths is not None:
+        raise ParsimonError("lengths are for one matrix of all tokens, but X has sequences already.")
+    if isinstance(X, Columns | SparseSequences):
+        return X
+    if not hasattr(X, "__len__") or isinstance(X, str):
+        raise ParsimonError("X must be a list of sequences.")
+    if len(X) and all(isinstance(part, Columns) for part in X):
+        return Columns.concatenate(list(X))
+    if len(X) and all(isinstance(part, SparseSequences) for part in X):
+        return SparseSequences.concatenate(list(X))
+    return SparseSequences.from_sequences(X) if any(map(is_matrix, X)) else X

@@ -1,8 +1,8 @@
-"""Ready-made features: CRFsuite's dictionaries and strings, and sparse matrices."""
+"""Ready-made features: CRFsuite's dictionaries and strings, and matrices of numbers, dense or sparse."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from parsimon._core import StringTable, collect_items
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
+from parsimon.features.columns import choose, offsets_of
 from parsimon.features.observations import Observations, Rows
 
 
@@ -80,6 +81,10 @@ class ItemFeatures(_LabelBigram):
         return self._observations(*self._collect(X, learn=False))
 
     def _collect(self, X: Any, learn: bool) -> tuple[Rows, IntArray]:
+        if isinstance(X, SparseSequences):
+            raise ParsimonError(
+                "the model knows features by name, but X has matrices; give dicts or strings."
+            )
         try:
             start, index, value, lengths = collect_items(X, self.names, learn)
         except (ValueError, TypeError) as error:
@@ -111,34 +116,131 @@ class ItemFeatures(_LabelBigram):
         return cls(int(settings["cutoff"]), bool(settings["transitions"]), names)
 
 
-class SparseSequences(Sequence["SparseSequences"]):
-    """Sequences given as one sparse matrix (tokens × features) and their lengths."""
+def is_matrix(X: Any) -> bool:
+    """Whether this is an array of numbers: numpy's, or one of scipy's sparse ones."""
+    return hasattr(X, "tocsr") or (isinstance(X, np.ndarray) and X.dtype.kind in "biufc")
 
-    def __init__(self, matrix: Any, lengths: Sequence[int] | IntArray) -> None:
-        self.matrix = matrix.tocsr()
+
+def _check_matrix(matrix: Any, what: str) -> None:
+    if not is_matrix(matrix):
+        raise ParsimonError(
+            f"{what} is a {type(matrix).__name__}; it should be a matrix of numbers (tokens × features), "
+            "a numpy array or a scipy sparse matrix."
+        )
+    if matrix.ndim != 2:
+        raise ParsimonError(f"{what} has the shape {matrix.shape}; it should be tokens × features.")
+    if matrix.dtype.kind not in "biuf":
+        raise ParsimonError(f"{what} has values of the type {matrix.dtype}; they should be real numbers.")
+
+
+class SparseSequences(Sequence["SparseSequences"]):
+    """Sequences given as one matrix of all tokens (tokens × features), sparse or dense, and their lengths.
+
+    `names` are those of the columns; without any, columns go by their numbers.
+
+    >>> import numpy as np
+    >>> from parsimon.features import SparseSequences
+    >>> X = SparseSequences.from_sequences([np.eye(2), np.ones((3, 2))], names=["width", "height"])
+    >>> len(X), X.lengths.tolist(), X.matrix.shape
+    (2, [2, 3], (5, 2))
+    """
+
+    def __init__(
+        self, matrix: Any, lengths: Sequence[int] | IntArray, names: Sequence[str] | None = None
+    ) -> None:
+        from scipy.sparse import csr_array
+
+        _check_matrix(matrix, "the matrix")
+        matrix = matrix.astype(np.float64, copy=False)  # before entries that are there twice are added up
+        self.matrix = matrix.tocsr() if hasattr(matrix, "tocsr") else csr_array(matrix)
         self.lengths = np.asarray(lengths, np.int32)
         if self.lengths.sum() != self.matrix.shape[0] or (self.lengths < 0).any():
             raise ParsimonError(
                 f"the lengths add up to {int(self.lengths.sum())} but the matrix has {self.matrix.shape[0]} rows."
             )
+        self.names = None if names is None else _column_names(names, self.matrix.shape[1])
+
+    @classmethod
+    def from_sequences(cls, sequences: Iterable[Any], names: Sequence[str] | None = None) -> SparseSequences:
+        """From one matrix (tokens × features) for every sequence: numpy arrays, or scipy's sparse matrices.
+
+        A sequence without tokens may also be an empty list.
+        """
+        parts: list[Any] = []
+        lengths: list[int] = []
+        for i, sequence in enumerate(sequences):
+            if _without_tokens(sequence):
+                lengths.append(0)
+                continue
+            _check_matrix(sequence, f"sequence {i}")
+            if parts and sequence.shape[1] != parts[0].shape[1]:
+                raise ParsimonError(
+                    f"sequence {i} has {sequence.shape[1]} columns but those before have {parts[0].shape[1]}; "
+                    "every token needs the same features."
+                )
+            parts.append(sequence)
+            lengths.append(sequence.shape[0])
+        return cls(_stacked(parts, len(names or ())), lengths, names)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[SparseSequences]) -> SparseSequences:
+        """One set of sequences from several that have the same columns."""
+        whole = cls.from_sequences([part.matrix for part in parts], parts[0].names)
+        return cls(whole.matrix, np.concatenate([part.lengths for part in parts]), whole.names)
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def __getitem__(self, which: Any) -> SparseSequences:
-        from parsimon.features.columns import choose
-
         chosen, tokens = choose(self.lengths, which)
-        return SparseSequences(self.matrix[tokens], self.lengths[chosen])
+        some = SparseSequences(self.matrix[tokens], self.lengths[chosen])
+        some.names = self.names  # which have been checked
+        return some
+
+    def column_name(self, column: int) -> str:
+        """What a column is called: its name, or its number."""
+        return str(column) if self.names is None else self.names[column]
+
+
+def _without_tokens(sequence: Any) -> bool:
+    """Whether this is an array of no rows, or an empty list; such a sequence fits columns of any number."""
+    if isinstance(sequence, list | tuple):
+        return not sequence
+    return is_matrix(sequence) and sequence.shape[:1] == (0,)
+
+
+def _column_names(names: Sequence[str], n_columns: int) -> tuple[str, ...]:
+    given = tuple(map(str, names))
+    if len(given) != n_columns:
+        raise ParsimonError(f"there are {len(given)} names but {n_columns} columns; every column needs one.")
+    if len(set(given)) != len(given):
+        twice = next(name for i, name in enumerate(given) if name in given[:i])
+        raise ParsimonError(f"two columns have the name {twice!r}; every column needs its own.")
+    return given
+
+
+def _stacked(parts: list[Any], n_columns: int) -> Any:
+    """One matrix below the other; a single conversion serves all dense ones."""
+    if not parts:
+        return np.zeros((0, n_columns))
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    from scipy.sparse import csr_array, vstack
+
+    return vstack([csr_array(part, dtype=np.float64) for part in parts])
 
 
 @dataclass
 class MatrixFeatures(_LabelBigram):
-    """The columns of a sparse matrix as attributes, with their values."""
+    """The columns of a matrix as attributes, with their values.
+
+    X is a `SparseSequences`, or what one is made from: a list with a matrix for every sequence.
+    """
 
     transitions: bool = True
     columns: IntArray = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
     n_columns: int = 0
+    names: tuple[str, ...] | None = field(default=None, repr=False)  # of the columns in use
     kind: ClassVar[str] = "matrix"
 
     @property
@@ -146,41 +248,66 @@ class MatrixFeatures(_LabelBigram):
         """How many columns are in use."""
         return len(self.columns)
 
-    def learn(self, X: SparseSequences, threads: int = 1) -> Observations:
+    def learn(self, X: Any, threads: int = 1) -> Observations:
         """Every column is an attribute."""
+        X = _as_sequences(X)
         self.n_columns = int(X.matrix.shape[1])
         self.columns = np.arange(self.n_columns)
+        self.names = X.names
         return self.observe(X, threads)
 
-    def observe(self, X: SparseSequences, threads: int = 1) -> Observations:
+    def observe(self, X: Any, threads: int = 1) -> Observations:
         """The values of the columns in use."""
-        if X.matrix.shape[1] != self.n_columns:
-            raise ParsimonError(
-                f"the matrix has {X.matrix.shape[1]} columns, but the model was trained on {self.n_columns}."
-            )
+        X = _as_sequences(X)
+        self._check_columns(X)
         matrix = X.matrix
         if not matrix.has_canonical_format:
             matrix = matrix.copy()
             matrix.sum_duplicates()
         value = matrix.data.astype(np.float64)
-        if not np.isfinite(value).all():
-            raise ParsimonError("the matrix has values that are not finite (NaN or infinity).")
         rows = Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), value)
+        _check_finite(rows, value, X)
+        if (value == 1.0).all():
+            rows = Rows(rows.start, rows.index)
         wanted = np.zeros(self.n_columns, bool)
         wanted[self.columns] = True
         return self._observations(rows if wanted.all() else rows.keep(wanted), X.lengths)
 
+    def _check_columns(self, X: SparseSequences) -> None:
+        """The columns must be those of training; an input without a token may have any."""
+        n_tokens, n_columns = X.matrix.shape
+        if n_tokens and n_columns != self.n_columns:
+            raise ParsimonError(
+                f"the matrix has {n_columns} columns, but the model was trained on {self.n_columns}."
+            )
+        if not n_tokens or X.names is None or self.names is None:
+            return
+        for column, name in zip(self.columns.tolist(), self.names, strict=True):
+            if X.names[column] != name:
+                raise ParsimonError(
+                    f"column {column} is called {X.names[column]!r}, but the model was trained with {name!r} there; "
+                    "the columns must be in the same order."
+                )
+
     def keep(self, node: BoolArray, pair: BoolArray) -> MatrixFeatures:
         """Some columns only."""
-        return MatrixFeatures(bool(pair.any()), self.columns[node], self.n_columns)
+        names = None
+        if self.names is not None:
+            names = tuple(self.names[a] for a in np.flatnonzero(node))
+        return MatrixFeatures(bool(pair.any()), self.columns[node], self.n_columns, names)
 
     def node_names(self, attributes: IntArray) -> list[str]:
-        """Column numbers."""
+        """The columns' names, or their numbers."""
+        if self.names is not None:
+            return [self.names[a] for a in attributes]
         return [str(column) for column in self.columns[attributes]]
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array | IntArray]]:
         """Which columns."""
-        return {"transitions": self.transitions, "n_columns": self.n_columns}, {"columns": self.columns}
+        settings: dict[str, Any] = {"transitions": self.transitions, "n_columns": self.n_columns}
+        if self.names is not None:
+            settings["names"] = list(self.names)
+        return settings, {"columns": self.columns}
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: dict[str, Any]) -> MatrixFeatures:
@@ -190,4 +317,26 @@ class MatrixFeatures(_LabelBigram):
             raise ParsimonError("a column is out of range")
         if (np.diff(columns) <= 0).any():
             raise ParsimonError("columns must ascend")
-        return cls(bool(settings["transitions"]), columns, n_columns)
+        names = settings.get("names")
+        if names is not None:
+            names = _column_names(names, len(columns))
+        return cls(bool(settings["transitions"]), columns, n_columns, names)
+
+
+def _as_sequences(X: Any) -> SparseSequences:
+    return X if isinstance(X, SparseSequences) else SparseSequences.from_sequences(X)
+
+
+def _check_finite(rows: Rows, value: Array, X: SparseSequences) -> None:
+    wrong = np.flatnonzero(~np.isfinite(value))
+    if not len(wrong):
+        return
+    at = int(wrong[0])
+    row = int(np.searchsorted(rows.start, at, side="right")) - 1
+    offsets = offsets_of(X.lengths)
+    sequence = int(np.searchsorted(offsets, row, side="right")) - 1
+    raise ParsimonError(
+        f"sequence {sequence}, token {row - int(offsets[sequence])}: the feature "
+        f"{X.column_name(int(rows.index[at]))} has the value {'NaN' if np.isnan(value[at]) else 'infinity'}; "
+        "values must be finite."
+    )
