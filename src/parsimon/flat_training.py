@@ -64,7 +64,8 @@ class FlatTraining:
         weights: Array | None = None,
     ) -> Problem:
         """The same for a design that is there already."""
-        loss, n_labels, n = get_loss(self.loss), design.n_labels, design.map.n_rows
+        n_labels, n = design.n_labels, design.map.n_rows
+        loss = get_loss(self.loss).bind(range(n_labels))
         if (n_labels == 1) != (loss.name == "squared"):
             wanted = "squared" if n_labels == 1 else "log or hinge"
             raise ParsimonError(f"the loss is {loss.name}, but these outputs need {wanted}.")

@@ -12,8 +12,9 @@ The gradient with respect to part scores is μ − gold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -47,9 +48,21 @@ class Loss(Protocol):
         """The loss of every instance, not weighed, in place of the sum; for smooth losses."""
         ...
 
+    def bind(self, labels: Sequence[Any]) -> Loss:
+        """The same loss, told the names of the labels: their numbers are their places among these."""
+        ...
+
+
+class _Nameless:
+    """Losses to which labels are all alike."""
+
+    def bind(self, labels: Sequence[Any]) -> Self:
+        """Itself."""
+        return self
+
 
 @dataclass(frozen=True)
-class Log:
+class Log(_Nameless):
     """Negative conditional log-likelihood: a conditional random field.
 
     Where labels are missing, what is maximised is the probability of *all* outputs that agree with those given:
@@ -107,7 +120,7 @@ def _all_known(structure: Structure, scores: Any, gold: Any, *, copy: bool) -> t
 
 
 @dataclass(frozen=True)
-class Squared:
+class Squared(_Nameless):
     """½ (s − y)², for outputs that are numbers: the log loss of a normal distribution around the score."""
 
     name: ClassVar[str] = "squared"
@@ -151,11 +164,137 @@ class _Piecewise:
         raise TypeError("a loss of one best output has no marginals")
 
 
-@dataclass(frozen=True)
-class Hinge(_Piecewise):
-    """The structured hinge loss with margin rescaling: a max-margin Markov network."""
+Cost: TypeAlias = float | Array | Mapping[tuple[Any, Any], float] | Callable[[Any, Any], float]
 
-    cost: float = 1.0
+
+class _Costly:
+    """Losses with a cost: how bad it is to give a label where another is gold."""
+
+    name: ClassVar[str]
+    cost: Cost
+
+    def __post_init__(self) -> None:
+        cost = self.cost
+        if not callable(cost) and not isinstance(cost, Mapping):
+            object.__setattr__(self, "cost", _as_cost(cost))
+
+    def bind(self, labels: Sequence[Any]) -> Any:
+        """The same loss with a cost that is a number or an array, whatever it was: these are the labels' names."""
+        return replace(self, cost=_for_labels(self.cost, labels))  # type: ignore[type-var]
+
+    @property
+    def _bound_cost(self) -> float | Array:
+        cost = self.cost
+        if callable(cost) or isinstance(cost, Mapping):
+            raise ParsimonError(
+                f"the cost of the {self.name} loss is told by names of labels, so bind(labels) must come first."
+            )
+        return cost
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and settings_of(self) == settings_of(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+def _as_cost(cost: Any) -> float | Array:
+    """A number or an array that is fit to be a cost."""
+    try:
+        table = np.array(cost, np.float64)
+    except (TypeError, ValueError):
+        raise ParsimonError(
+            "a cost must be a number, an array with a row for each gold label, a mapping from (gold, given) or a "
+            f"function of both, not {cost!r}."
+        ) from None
+    if table.ndim == 0:
+        if not (np.isfinite(table) and table >= 0):
+            raise ParsimonError(f"the cost of a wrong label must be zero or more, not {cost}.")
+        return float(table)
+    if table.ndim != 2 or table.shape[0] != table.shape[1]:
+        raise ParsimonError(
+            f"a table of costs must have a row and a column for each label, not the shape {table.shape}."
+        )
+    return _checked(table, range(len(table)))
+
+
+def _checked(table: Array, labels: Sequence[Any]) -> Array:
+    """Costs are finite and not negative, and right labels cost nothing."""
+    wrong = np.argwhere(~(np.isfinite(table) & (table >= 0)))
+    if len(wrong):
+        gold, given = wrong[0].tolist()
+        raise ParsimonError(
+            f"the cost of giving label {labels[given]!r} where {labels[gold]!r} is gold must be zero or more, not "
+            f"{table[gold, given]}."
+        )
+    right = np.flatnonzero(np.diag(table))
+    if len(right):
+        label = int(right[0])
+        raise ParsimonError(
+            f"label {labels[label]!r} is right where it is gold, so it must cost 0 there, not {table[label, label]}."
+        )
+    return table
+
+
+def _for_labels(cost: Cost, labels: Sequence[Any]) -> float | Array:
+    """The cost of giving one label for another, with names found among the labels."""
+    if isinstance(cost, float | int):
+        return cost
+    n = len(labels)
+    if callable(cost):
+        told = [_number(cost(gold, given), gold, given) for gold in labels for given in labels]
+        return _checked(np.array(told).reshape(n, n), labels)
+    if isinstance(cost, Mapping):
+        return _checked(_from_pairs(cost, labels), labels)
+    if len(cost) != n:
+        raise ParsimonError(
+            f"the table of costs is for {len(cost)} labels, but there are {n}; give {n} rows and columns."
+        )
+    return cost
+
+
+def _number(told: Any, gold: Any, given: Any) -> float:
+    """What a pair of labels is said to cost."""
+    try:
+        return float(told)
+    except (TypeError, ValueError):
+        raise ParsimonError(
+            f"the cost of giving label {given!r} where {gold!r} is gold must be a number, not {told!r}."
+        ) from None
+
+
+def _from_pairs(cost: Mapping[tuple[Any, Any], float], labels: Sequence[Any]) -> Array:
+    """1 for every wrong label, but what the mapping says for the pairs in it."""
+    table, number = 1.0 - np.eye(len(labels)), {label: i for i, label in enumerate(labels)}
+    for pair in cost:
+        if not (isinstance(pair, tuple) and len(pair) == 2):
+            raise ParsimonError(
+                f"a mapping of costs goes from pairs (gold, given) of labels, not from {pair!r}."
+            )
+        for label in pair:
+            if label not in number:
+                known = ", ".join(str(each) for each in labels[:10]) + (", …" if len(labels) > 10 else "")
+                raise ParsimonError(f"there is a cost for the label {label!r}, but the labels are {known}.")
+        table[number[pair[0]], number[pair[1]]] = _number(cost[pair], *pair)
+    return table
+
+
+@dataclass(frozen=True, eq=False)
+class Hinge(_Costly, _Piecewise):
+    """The structured hinge loss with margin rescaling: a max-margin Markov network.
+
+    `cost` is how much a wrong label costs: a number, the same for all; an array with a row for each gold label and a
+    column for each label given in its place; a mapping from some pairs (gold, given), all others costing 1; or a
+    function of both. The last two take the labels' names, which `bind` needs to know.
+
+    >>> from parsimon.losses import Hinge
+    >>> Hinge(cost={("O", "NAME"): 0.5, ("NAME", "O"): 3}).bind(["NAME", "O", "PLACE"]).cost
+    array([[0. , 3. , 1. ],
+           [0.5, 0. , 1. ],
+           [1. , 1. , 0. ]])
+    """
+
+    cost: Cost = 1.0
     name: ClassVar[str] = "hinge"
     oracle: ClassVar[Oracle] = Oracle.COST_ARGMAX
     smooth: ClassVar[bool] = False
@@ -164,21 +303,22 @@ class Hinge(_Piecewise):
 
     def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
         """Σ max_y [s(y) + cost(y)] − s(gold), and argmax − gold."""
-        best, output = structure.cost_argmax(scores, gold, self.cost)
+        best, output = structure.cost_argmax(scores, gold, self._bound_cost)
         parts = structure.indicators(output)
         structure.add_output(parts, gold, -1.0)
         return structure.weigh(best - structure.score(scores, gold)), parts
 
 
-@dataclass(frozen=True)
-class SmoothedHinge:
+@dataclass(frozen=True, eq=False)
+class SmoothedHinge(_Costly):
     """The hinge loss with its maximum replaced by a soft one, T log Σ exp(·/T): smooth, and at most T log |Y| above it.
 
-    At T = 1 this is the softmax margin (Gimpel & Smith 2010); for T → 0 the hinge loss itself (Nesterov 2005).
+    At T = 1 this is the softmax margin (Gimpel & Smith 2010); for T → 0 the hinge loss itself (Nesterov 2005). |Y| is
+    the number of outputs of an instance, and `cost` that of `Hinge`.
     """
 
     temperature: float
-    cost: float = 1.0
+    cost: Cost = 1.0
     name: ClassVar[str] = "smoothed-hinge"
     oracle: ClassVar[Oracle] = Oracle.MARGINALS
     smooth: ClassVar[bool] = True
@@ -211,13 +351,13 @@ class SmoothedHinge:
 
     def _marginals(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[Any, Any, Any]:
         attained = structure.score(scores, gold)
-        augmented = structure.augment(scores, gold, self.cost)
+        augmented = structure.augment(scores, gold, self._bound_cost)
         augmented.scale(1 / self.temperature)
         return attained, *structure.marginals(augmented)
 
 
 @dataclass(frozen=True)
-class Perceptron(_Piecewise):
+class Perceptron(_Nameless, _Piecewise):
     """The structured perceptron's loss: how much the best output scores above gold."""
 
     name: ClassVar[str] = "perceptron"
@@ -246,3 +386,16 @@ def get_loss(loss: str | Loss) -> Loss:
     if loss not in LOSSES:
         raise ParsimonError(f"there is no loss called {loss!r}; choose from {', '.join(LOSSES)}.")
     return LOSSES[loss]()
+
+
+def settings_of(loss: Any) -> dict[str, Any]:
+    """What a loss was told, by name; arrays as lists, so that they can be compared and written down.
+
+    >>> from parsimon.losses import Hinge, settings_of
+    >>> settings_of(Hinge(cost=2)), settings_of(Hinge(cost=[[0, 1], [3, 0]]))
+    ({'cost': 2.0}, {'cost': [[0.0, 1.0], [3.0, 0.0]]})
+    """
+    if not is_dataclass(loss):
+        return {}
+    told = {each.name: getattr(loss, each.name) for each in fields(loss)}
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in told.items()}

@@ -21,7 +21,7 @@ from parsimon.features.columns import Labels
 from parsimon.features.observations import Observations
 from parsimon.features.space import FeatureSpace
 from parsimon.growth import Growing, Grown, Growth
-from parsimon.losses import Loss, get_loss
+from parsimon.losses import Loss, get_loss, settings_of
 from parsimon.memory import at_most
 from parsimon.metrics import SpanCounter, has_spans
 from parsimon.penalties import L2, ElasticNet, Penalty, never_dropped
@@ -205,7 +205,7 @@ class SequenceTraining:
         if not self.penalize_bias:
             penalty = penalty.exempt(features.bias_features(), index.n_features)
         batches = tuple(make_batches(observations, y.ids, index, self.threads, weights))
-        problem = Problem(batches, get_loss(self.loss), penalty, index.n_features)
+        problem = Problem(batches, get_loss(self.loss).bind(y.names), penalty, index.n_features)
         mark = _mark(observations, weights)
         return Task(space, index, y.names, problem, observations.n_tokens, mark)
 
@@ -431,9 +431,9 @@ class Task:
 
     def fingerprint(self) -> str:
         """Tells problems apart, so that a checkpoint is only taken up by the problem it belongs to."""
-        mark = zlib.crc32(
-            json.dumps([self.labels, self.problem.n_features, self.problem.loss.name]).encode(), self.mark
-        )
+        loss = self.problem.loss
+        told = [self.labels, self.problem.n_features, loss.name, settings_of(loss)]
+        mark = zlib.crc32(json.dumps(told).encode(), self.mark)
         mark = zlib.crc32(repr(self.problem.penalty).encode(), mark)
         settings, arrays = self.space.state()
         mark = zlib.crc32(json.dumps(settings).encode(), mark)

@@ -21,13 +21,18 @@ from parsimon.penalties import (
     ElasticNet,
     ElasticNetGroups,
     GroupLasso,
+    KLNorm,
     L1Ball,
     OverlappingGroupLasso,
     Penalty,
+    SentenceLasso,
     SparseGroupLasso,
+    SquaredL1,
     TreeLasso,
     never_dropped,
 )
+from parsimon.solvers import Status, Weights, choose_solver, drive
+from toy_problems import make_toy
 
 N = 6
 C = np.array([1.0, 0.0, 2.0, 0.5, 1.0, 3.0])  # weights of single features; one is not penalised
@@ -48,6 +53,7 @@ class Kind:
     exempts: bool = True  # whether features can be left out
     ball: bool = False  # whether it is 0 inside and infinite outside
     nonsmooth: Callable[[Any, float], Any] | None = None  # the CVXPY expression without its smooth part
+    norms: bool = True  # whether it is made of norms and l2/2 ‖·‖²
     exact: float = 1e-12  # how exact its proximal operator is
 
     def __str__(self) -> str:
@@ -57,6 +63,8 @@ class Kind:
         """What CVXPY minimises, and under which conditions."""
         what = self.cvxpy if smooth or self.nonsmooth is None else self.nonsmooth
         said = what(w, strength)
+        if isinstance(said, tuple):
+            return said
         return (0.0, [said]) if self.ball else (said, [])
 
 
@@ -86,6 +94,42 @@ def weighted_l1_cvxpy(w: Any, s: float) -> Any:
     import cvxpy as cp
 
     return s * (C @ cp.abs(w))
+
+
+LAMBDA = 4.0  # the sharpness of KL norms
+
+
+def kl_definition(w: Any, s: float, weight: Any = 1.0) -> float:
+    """As Zhu, Xing & Zhang write it: √λ Σ_k [√(w_k² + 1/λ) − log((√(λ w_k² + 1) + 1)/2)/√λ], less its value at 0."""
+    root = np.sqrt(LAMBDA)
+    each = np.sqrt(w**2 + 1 / LAMBDA) - np.log((np.sqrt(LAMBDA * w**2 + 1) + 1) / 2) / root
+    return float(s * root * np.sum(weight * (each - 1 / root)))
+
+
+def kl_cvxpy(w: Any, s: float, weight: Any = None) -> Any:
+    """q − 1 − log((q + 1)/2) grows with q, so q ends at √(λ w² + 1)."""
+    import cvxpy as cp
+
+    q = cp.Variable(N)
+    total = cp.multiply(np.ones(N) if weight is None else weight, q - 1 - cp.log((q + 1) / 2))
+    roots = cp.vstack([np.sqrt(LAMBDA) * w, np.ones(N)])
+    return s * cp.sum(total), [cp.norm(roots, 2, axis=0) <= q]
+
+
+def kl_conjugate(v: Any, step: float, s: float) -> Any:
+    """z with z − v/step + (2 z/(s λ − z²/s))/step = 0, by bisection."""
+    x, low, high = np.abs(v) / step, np.zeros(N), np.full(N, s * np.sqrt(LAMBDA))
+    for _ in range(200):
+        z = (low + high) / 2
+        more = z + 2 * z / (s * LAMBDA - z**2 / s) / step < x
+        low, high = np.where(more, z, low), np.where(more, high, z)
+    return np.sign(v) * low
+
+
+def squared_l1_cvxpy(w: Any, s: float) -> Any:
+    import cvxpy as cp
+
+    return s / 2 * cp.square(cp.norm1(w))
 
 
 def ball_cvxpy(w: Any, s: float) -> Any:
@@ -197,6 +241,18 @@ PENALTIES = [
     Kind(
         "l1 ball", L1Ball, lambda w, s: 0.0 if np.abs(w).sum() <= s else np.inf, ball_cvxpy,
         conjugate=lambda v, step, s: (v - on_l1_ball(v, s)) / step, norm=False, exempts=False, ball=True,
+    ),
+    Kind(
+        "kl norm", lambda s: KLNorm(LAMBDA, s), kl_definition, kl_cvxpy, conjugate=kl_conjugate, norm=False,
+        norms=False,
+    ),
+    Kind(
+        "kl norm, weighted", lambda s: KLNorm(LAMBDA, s, weight=C), lambda w, s: kl_definition(w, s, C),
+        lambda w, s: kl_cvxpy(w, s, C), norm=False, free=(1,), norms=False,
+    ),
+    Kind(
+        "squared l1", SquaredL1, lambda w, s: s / 2 * np.abs(w).sum() ** 2, squared_l1_cvxpy, norm=False,
+        exempts=False, norms=False,
     ),
     group_kind("groups", lambda s: GroupLasso(s, apart), APART, APART_D),
     group_kind("groups, ranges", lambda s: GroupLasso(s, ranges), RANGES, RANGES_D),
@@ -493,7 +549,7 @@ def test_exempt_features_are_not_penalised(
 @given(vectors, strengths)
 def test_scaled_has_another_strength_and_nothing_else(kind: Kind, w: Any, strength: float) -> None:
     scaled = kind.make(1.0).scaled(strength)
-    if kind.norm or kind.ball:  # the strength of L2 is not its main one, which is l1
+    if kind.name != "l2":  # whose strength is not its main one, which is l1
         assert scaled.value(w) == pytest.approx(kind.definition(w, strength), rel=1e-12, abs=1e-12)
     assert scaled.strength == strength
 
@@ -512,13 +568,15 @@ def test_a_smooth_penalty_has_a_derivative(kind: Kind, w: Any, strength: float) 
     if kind.ball:
         assert not penalty.smooth
         return
-    if not penalty.smooth:
-        left, right = (penalty.value(x * np.ones(N)) / 1e-6 for x in (-1e-6, 1e-6))
-        assert left + right > 1e-3  # a corner at zero
-    # Off the kinks, the smooth part is what is left when the non-smooth part at w is taken from Ω.
-    plain = w / 1e3
-    smooth = penalty.value(w) - 1e3 * penalty.value(plain)  # norms are homogeneous, l2/2 ‖·‖² is not
-    assert float(penalty.smooth_gradient(w) @ w) / 2 * (1 - 1e-3) == pytest.approx(smooth, rel=1e-9, abs=1e-9)
+    if kind.norms:
+        if not penalty.smooth:
+            left, right = (penalty.value(x * np.ones(N)) / 1e-6 for x in (-1e-6, 1e-6))
+            assert left + right > 1e-3  # a corner at zero
+        # Off the kinks, the smooth part is what is left when the non-smooth part at w is taken from Ω.
+        plain = w / 1e3
+        smooth = penalty.value(w) - 1e3 * penalty.value(plain)  # norms are homogeneous, l2/2 ‖·‖² is not
+        slope = float(penalty.smooth_gradient(w) @ w)
+        assert slope / 2 * (1 - 1e-3) == pytest.approx(smooth, rel=1e-9, abs=1e-9)
     for k in range(N) if penalty.smooth else ():
         e = np.zeros(N)
         e[k] = 1e-5
@@ -539,6 +597,193 @@ def test_inputs_are_left_alone(kind: Kind) -> None:
     penalty.dual_norm(g)
     for now, then in zip((v, g, sizes), before, strict=True):
         np.testing.assert_array_equal(now, then)
+
+
+# ---- what only some penalties have -------------------------------------------------------------------------
+
+# The norm inf has no majorizer, and neither has a ball.
+MAJORIZED = [kind for kind in PENALTIES if hasattr(kind.make(1.0), "majorizer") and "inf" not in kind.name]
+CONJUGATE = [kind for kind in PENALTIES if hasattr(kind.make(1.0), "conjugate")]
+
+
+def test_who_has_what() -> None:
+    assert {str(kind) for kind in PENALTIES if "inf" not in kind.name} - set(map(str, MAJORIZED)) == {
+        "l1 ball"
+    }
+    names = {"l1", "l2", "elastic net", "elastic net, weighted", "kl norm", "kl norm, weighted", "squared l1"}
+    assert set(map(str, CONJUGATE)) == names | {"l1 ball"}
+
+
+@pytest.mark.parametrize("kind", MAJORIZED, ids=str)
+@given(tenths, vectors, strengths)
+def test_majorizer_is_above_and_touches(kind: Kind, w: Any, u: Any, strength: float) -> None:
+    """Ω(u) ≤ Ω(w) + ½ Σ c_k (u_k² − w_k²), with the same slope at w: there is no room between them there."""
+    penalty: Any = kind.make(strength)
+    c = penalty.majorizer(w)
+    assert c.shape == (N,)
+    assert np.all(c >= 0)
+    assert not np.any(np.isinf(c) & (w != 0))
+    finite = np.isfinite(c)
+    c, u = np.where(finite, c, 0.0), np.where(finite, u, 0.0)
+    for point in (u, 1.001 * w, w + 1e-3 * u, -w):
+        above = penalty.value(w) + 0.5 * float(np.sum(c * (point**2 - w**2)))
+        assert penalty.value(point) <= above + 1e-9 * (1 + abs(above))
+    touching = np.where(finite, penalty.violation(w, -c * w), 0.0)
+    np.testing.assert_allclose(touching, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", MAJORIZED, ids=str)
+def test_majorizers_at_zero(kind: Kind) -> None:
+    penalty: Any = kind.make(0.5)
+    c = penalty.majorizer(np.zeros(N))
+    assert np.all(np.isfinite(c)) == penalty.smooth
+    if not penalty.smooth and not getattr(penalty, "l1", 0.0):
+        np.testing.assert_array_equal(np.flatnonzero(np.isfinite(c)), kind.free)
+
+
+def test_a_majorizer_counts_a_feature_as_often_as_a_group_has_it() -> None:
+    sentences = Groups(np.array([0, 3, 5]), np.array([0, 1, 1, 1, 2]), np.ones(2), n_features=3)
+    penalty = SentenceLasso(0.5, sentences, l1=0.1)
+    w = np.array([1.0, -2.0, 0.5])
+    norms = np.sqrt([1 + 2 * 4, 4 + 0.25])
+    wanted = [0.5 / norms[0], 1.0 / norms[0] + 0.5 / norms[1], 0.5 / norms[1]]
+    np.testing.assert_allclose(penalty.majorizer(w), wanted + 0.1 / np.abs(w))
+
+
+def test_groups_with_the_norm_inf_have_no_majorizer() -> None:
+    with pytest.raises(ParsimonError, match="a majorizer needs groups with the norm 2"):
+        GroupLasso(1.0, apart, norm="inf").majorizer(np.ones(N))
+
+
+@pytest.mark.parametrize("kind", CONJUGATE, ids=str)
+@given(vectors, vectors, strengths)
+def test_conjugate_is_the_largest_difference(kind: Kind, v: Any, w: Any, strength: float) -> None:
+    """Ω*(z) ≥ z·w − Ω(w) for all w, with equality where z ∈ ∂Ω(w) (Fenchel, Young): prox gives such pairs."""
+    penalty: Any = kind.make(strength)
+    at_v = penalty.conjugate(v)
+    if np.isfinite(penalty.value(w)):
+        assert at_v >= float(v @ w) - penalty.value(w) - 1e-9
+    u = penalty.prox(v, 1.0)
+    z = (1 - 1e-12) * (v - u)  # not beyond the edge of what is finite
+    assert penalty.conjugate(z) == pytest.approx(float(z @ u) - penalty.value(u), rel=1e-9, abs=1e-9)
+    assert penalty.conjugate(np.zeros(N)) == 0
+
+
+@pytest.mark.parametrize("kind", CONJUGATE, ids=str)
+def test_conjugate_is_infinite_where_nothing_bounds_it(kind: Kind) -> None:
+    """If z·w − Ω(w) grows all the way out along w = z, or not at all."""
+    penalty: Any = kind.make(0.5)
+    for k in range(N):
+        for size in (0.2, 0.4, 0.6, 1.2, 4.0):
+            z = np.zeros(N)
+            z[k] = size
+            far = [t * size - penalty.value(t * z / size) for t in (1e3, 1e6)]
+            assert np.isinf(penalty.conjugate(z)) == (far[1] > far[0] > 0)
+
+
+# ---- the KL norm alone --------------------------------------------------------------------------------------
+
+sizes = st.floats(-12, 12).map(lambda x: 10.0**x)
+
+
+@given(
+    arrays(np.float64, N, elements=sizes),
+    arrays(np.bool_, N),
+    sizes,
+    sizes,
+    sizes,
+    arrays(np.float64, N, elements=st.floats(-1e-9, 1e-9)),
+)
+def test_kl_prox_is_exact_over_all_magnitudes(
+    v: Any, negative: Any, sharpness: float, strength: float, step: float, edge: Any
+) -> None:
+    """u + step·Ω'(u) = v to a few units in the last place of v, also where v is just at the largest slope."""
+    penalty = KLNorm(sharpness, strength)
+    for point in (np.where(negative, -v, v), step * strength * np.sqrt(sharpness) * (1 + edge)):
+        u = penalty.prox(point, step)
+        left = np.abs(u + step * penalty.smooth_gradient(u) - point)
+        assert np.all(left <= 1e-14 * np.abs(point))
+        assert np.all(np.abs(u) <= np.abs(point))
+        assert np.all(u * point > 0)  # never exactly zero
+
+
+@given(arrays(np.float64, N, elements=st.floats(-1e6, 1e6)), st.floats(-150, 150))
+def test_kl_value_has_no_cancellation(w: Any, exponent: float) -> None:
+    """For tiny λw² it is λw²/4, for huge ones √λ|w| − log(√λ|w|/2) − 1, and in between the definition."""
+    sharpness = 10.0**exponent
+    r = np.sqrt(sharpness) * np.abs(w)
+    s = np.sqrt(r.astype(np.longdouble) ** 2 + 1)
+    definition = s - 1 - np.log((s + 1) / 2)
+    wanted = np.where(r < 1e-6, (r / 2) ** 2, definition.astype(np.float64))
+    assert KLNorm(sharpness).value(w) == pytest.approx(float(wanted.sum()), rel=1e-8)
+    slope = KLNorm(sharpness).smooth_gradient(w)
+    assert np.all(np.abs(slope) <= np.sqrt(sharpness))
+    assert np.all(slope * w >= 0)
+
+
+@given(vectors)
+def test_kl_norm_tends_to_the_l1_norm(w: Any) -> None:
+    """Ω/√λ → ‖w‖₁ for λ → ∞, from below; so the strength 1/√λ makes it an L1 norm, prox included."""
+    l1 = float(np.abs(w).sum())
+    short = [l1 - KLNorm(sharpness, 1 / np.sqrt(sharpness)).value(w) for sharpness in (1e4, 1e8, 1e12)]
+    assert np.all(np.diff(short) <= 1e-12)
+    assert -1e-12 <= short[-1] <= 1e-6 * N * 20
+    sharp = KLNorm(1e16, 1e-8)
+    np.testing.assert_allclose(sharp.prox(w, 0.5), L1(1.0).prox(w, 0.5), atol=1e-3)
+    far = np.abs(w) > 1e-3
+    np.testing.assert_allclose(sharp.smooth_gradient(w)[far], np.sign(w)[far], atol=1e-4)
+
+
+def test_kl_slopes_by_hand() -> None:
+    penalty = KLNorm(9.0, 2.0)
+    assert penalty.smooth_gradient(np.array([1e-9]))[0] == pytest.approx(2 * 9 / 2 * 1e-9)
+    assert penalty.smooth_gradient(np.array([1e9, -1e9])) == pytest.approx([6.0, -6.0])
+    assert penalty.majorizer(np.zeros(1))[0] == pytest.approx(9.0)
+    w = np.array([0.7])
+    bend = (penalty.smooth_gradient(w + 1e-6) - penalty.smooth_gradient(w - 1e-6))[0] / 2e-6
+    s = np.sqrt(9 * 0.49 + 1)
+    assert bend == pytest.approx(2 * 9 / (s * (s + 1)), rel=1e-8)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "fista"])
+def test_solvers_for_smooth_penalties_take_the_kl_norm(solver: str) -> None:
+    problem = make_toy(1).problem("log", KLNorm(50.0, 0.2))
+    result = drive(choose_solver(solver, problem, 1e-7), problem, Weights.zeros(problem.n_features))
+    _, gradient = problem.loss_and_gradient(result.weights.dense())
+    assert result.status is Status.CONVERGED
+    assert problem.penalty.violation(result.weights.dense(), gradient).max() < 1e-5
+
+
+# ---- the squared L1 norm alone --------------------------------------------------------------------------------
+
+
+def test_squared_l1_has_corners_everywhere_but_at_zero() -> None:
+    penalty, w, e = SquaredL1(0.5), np.array([0.0, 2.0, -1.0]), np.array([1e-6, 0.0, 0.0])
+    bend = (penalty.value(w + e) - 2 * penalty.value(w) + penalty.value(w - e)) / 1e-6
+    assert bend == pytest.approx(2 * 0.5 * 3, rel=1e-5)
+    assert not penalty.smooth
+    assert (penalty.value(e) + penalty.value(-e)) / 1e-6 < 1e-5
+
+
+def test_squared_l1_is_what_the_best_variances_leave() -> None:
+    """min_τ ½ Σ w_k²/τ_k with Σ τ_k = K, by CVXPY (Zhu, Xing & Zhang 2009, theorem 2); 1/τ is the majorizer."""
+    cp = pytest.importorskip("cvxpy")
+    w, total = np.array([1.5, -0.5, 0.25, 2.0]), 4.0
+    tau = cp.Variable(4)
+    value = cp.Problem(
+        cp.Minimize(0.5 * sum(cp.quad_over_lin(w[k], tau[k]) for k in range(4))), [cp.sum(tau) == total]
+    ).solve(solver=cp.CLARABEL)
+    assert SquaredL1(1 / total).value(w) == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(SquaredL1(1 / total).majorizer(w), 1 / tau.value, rtol=1e-3)
+
+
+@given(arrays(np.float64, 40, elements=st.floats(-100, 100)), strengths)
+def test_the_threshold_of_a_squared_l1_norm_is_a_fixed_point(v: Any, strength: float) -> None:
+    sizes_of = np.linspace(0.1, 3.0, 40)
+    for step in (0.7, sizes_of):
+        u = SquaredL1(strength).prox(v, step)
+        threshold = step * strength * np.abs(u).sum()
+        np.testing.assert_allclose(u, np.sign(v) * np.maximum(np.abs(v) - threshold, 0.0), atol=1e-11)
 
 
 # ---- the elastic net alone ---------------------------------------------------------------------------------
@@ -569,3 +814,12 @@ def test_strengths_must_be_zero_or_more(wrong: float) -> None:
         TreeLasso(wrong, apart)
     with pytest.raises(ParsimonError, match="penalty strength radius must be zero or more"):
         L1Ball(wrong)
+    for make in (SquaredL1, lambda strength: KLNorm(1.0, strength)):
+        with pytest.raises(ParsimonError, match="the penalty strength must be zero or more"):
+            make(wrong)
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_sharpness_is_more_than_zero(wrong: float) -> None:
+    with pytest.raises(ParsimonError, match=r"sharpness of a KL norm \(its λ\) must be more than zero, not"):
+        KLNorm(wrong)

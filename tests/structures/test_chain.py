@@ -101,6 +101,49 @@ def test_cost_augmented_argmax(case: Case, cost: float, missing: float) -> None:
         assert augmented.score_of(labels[tokens]) == pytest.approx(best[i], rel=1e-12, abs=1e-12)
 
 
+def random_costs(rng: np.random.Generator, n_labels: int) -> Any:
+    table = rng.uniform(0.0, 3.0, (n_labels, n_labels)) * (rng.random((n_labels, n_labels)) < 0.7)
+    np.fill_diagonal(table, 0.0)
+    return table
+
+
+def costs_of(table: Any, labellings: Any, gold: Any) -> Any:
+    """What every labelling costs, token by token; where gold is −1, nothing."""
+    return np.array(
+        [sum(table[g, y] for g, y in zip(gold, labels, strict=True) if g >= 0) for labels in labellings]
+    )
+
+
+@given(cases, st.sampled_from([0.0, 0.4]))
+def test_cost_augmented_argmax_with_a_table_of_costs(case: Case, missing: float) -> None:
+    gold, table = case.labels(missing), random_costs(case.rng, case.chain.n_labels)
+    best, labels = case.chain.cost_argmax(case.scores, gold, table)
+    augmented = case.chain.augment(case.scores, gold, table)
+    np.testing.assert_allclose(best, case.chain.score(augmented, labels), rtol=1e-12, atol=1e-12)
+    for i, (tokens, outputs) in enumerate(enumerate_batch(case.chain, case.scores)):
+        total = outputs.scores + costs_of(table, outputs.labellings, gold[tokens])
+        (chosen,) = np.flatnonzero((outputs.labellings == labels[tokens]).all(axis=1))
+        assert best[i] == pytest.approx(total.max(), rel=1e-12, abs=1e-12)
+        assert total[chosen] == pytest.approx(best[i], rel=1e-12, abs=1e-12)
+
+
+@given(cases, st.sampled_from([0.0, 0.4]), st.booleans())
+def test_expected_cost(case: Case, missing: float, alike: bool) -> None:
+    """By enumeration, every sequence counted by its weight."""
+    chain, gold = case.chain, case.labels(missing)
+    cost: Any = 1.5 if alike else random_costs(case.rng, chain.n_labels)
+    table = 1.5 * (1 - np.eye(chain.n_labels)) if alike else cost
+    wanted = 0.0
+    for i, (tokens, outputs) in enumerate(enumerate_batch(chain, case.scores)):
+        weight = 1.0 if chain.weights is None else chain.weights[i]
+        wanted += weight * (outputs.probabilities @ costs_of(table, outputs.labellings, gold[tokens]))
+    _, parts = chain.marginals(case.scores)
+    chain.add_output(
+        parts, np.maximum(gold, 0), -1.0
+    )  # what stands in for labels that are missing is not looked at
+    assert chain.expected_cost(parts, gold, cost) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
 def expected_marginals(case: Case, scores: ChainParts) -> tuple[Any, ChainParts]:
     chain = case.chain
     log_z = np.zeros(chain.n_instances)
@@ -156,6 +199,7 @@ def test_counting(case: Case) -> None:
     chain = case.chain
     log_z, parts = chain.marginals(ChainParts(np.zeros_like(case.node), np.zeros_like(case.pair)))
     np.testing.assert_allclose(log_z, np.diff(chain.offsets) * np.log(chain.n_labels), atol=1e-12)
+    np.testing.assert_allclose(chain.log_outputs(), log_z, atol=1e-12)
     if chain.weights is None:
         np.testing.assert_allclose(parts.node, 1 / chain.n_labels)
 

@@ -42,6 +42,34 @@ def test_a_chain_of_one_token_is_flat(seed: int, weighted: bool) -> None:
     np.testing.assert_allclose(flat.variances(marginals.node).node, expected_variances, atol=1e-12)
 
 
+@given(seeds, st.booleans(), st.booleans())
+def test_costs_are_those_of_a_chain_of_one_token(seed: int, weighted: bool, alike: bool) -> None:
+    node, rng = scores_for(seed), np.random.default_rng(seed)
+    n, n_labels = node.shape
+    weights = rng.random(n) if weighted else None
+    gold = rng.integers(0, n_labels, n).astype(np.int32)
+    table = rng.uniform(0.0, 3.0, (n_labels, n_labels)) * (1 - np.eye(n_labels))
+    cost: Any = 1.5 if alike else table
+    flat, chain = Flat(n, n_labels, weights), Chain([1] * n, n_labels, weights=weights)
+    pairs = np.zeros((1, n_labels, n_labels))
+    best, labels = flat.cost_argmax(FlatParts(node.copy()), gold, cost)
+    of_chain, labels_of_chain = chain.cost_argmax(ChainParts(node.copy(), pairs), gold, cost)
+    np.testing.assert_allclose(best, of_chain, rtol=1e-12)
+    np.testing.assert_array_equal(labels, labels_of_chain)
+    each = table if not alike else 1.5 * (1 - np.eye(n_labels))
+    np.testing.assert_allclose(best, (node + each[gold]).max(axis=1), rtol=1e-12)
+    expected = []
+    both: Any = ((flat, FlatParts(node.copy())), (chain, ChainParts(node.copy(), pairs)))
+    for structure, scores in both:
+        _, parts = structure.marginals(scores)
+        structure.add_output(parts, gold, -1.0)
+        expected.append(structure.expected_cost(parts, gold, cost))
+    p = np.exp(node) / np.exp(node).sum(axis=1, keepdims=True)
+    by_hand = np.sum((p * each[gold]).sum(axis=1) * (1.0 if weights is None else weights))
+    assert expected == pytest.approx([by_hand, by_hand], rel=1e-9)
+    np.testing.assert_allclose(flat.log_outputs(), chain.log_outputs())
+
+
 @given(seeds)
 def test_missing_labels_are_left_free(seed: int) -> None:
     node = scores_for(seed)

@@ -15,7 +15,17 @@ from parsimon.groups import Groups
 
 
 class Penalty(Protocol):
-    """Ω(w), a convex function of the weights with Ω(0) = 0: a non-smooth part Ω₀ plus a smooth one."""
+    """Ω(w), a convex function of the weights with Ω(0) = 0: a non-smooth part Ω₀ plus a smooth one.
+
+    A penalty may offer more than what follows; who needs it looks whether it is there.
+
+    - ``conjugate(z) -> float``: Ω*(z) = sup_w z·w − Ω(w), infinite where there is no bound. With it, lower bounds on
+      the optimum are as tight as they can be (parsimon/certificate.py).
+    - ``majorizer(w) -> Array``: numbers c_k ≥ 0 with Ω(u) ≤ Ω(w) + ½ Σ_k c_k (u_k² − w_k²) for all u, or, where
+      c_k = ∞ because w_k = 0, for all u with u_k = 0. With them, a solver for L2 penalties solves Ω by reweighting.
+    - ``separated(n_features)``: Ω, or what it has besides groups, as absolute values and parabolas of single weights.
+    - ``split(n_features)``: Ω as an elastic net and groups that may have copies of their weights.
+    """
 
     @property
     def smooth(self) -> bool:

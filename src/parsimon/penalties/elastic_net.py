@@ -112,6 +112,23 @@ class ElasticNet(BasePenalty):
             return float("inf") if np.any(gradient) else 0.0
         return self.dual_norm(gradient) / self.l1
 
+    def conjugate(self, z: Array) -> float:
+        """Σ_k max(|z_k| − l1 c_k, 0)² / (2 l2 c_k); where l2 c_k = 0 that is 0, or infinite beyond the threshold."""
+        out, l2 = soft_threshold(z, self.l1_strength), self.l2_strength
+        if np.ndim(l2) == 0 and l2 > 0:
+            return dot(out, out) / (2 * float(l2))
+        bend = np.broadcast_to(l2, z.shape)
+        if np.any(out[bend == 0]):
+            return float("inf")
+        return float(np.sum(np.divide(out**2, 2 * bend, out=np.zeros_like(out), where=bend > 0)))
+
+    def majorizer(self, w: Array) -> Array:
+        """l1 c_k/|w_k| + l2 c_k, from |u| ≤ |w| + (u² − w²)/(2|w|); infinite where w_k = 0 and l1 c_k > 0."""
+        l1, size = np.broadcast_to(self.l1_strength, w.shape), np.abs(w)
+        out = np.where(l1 > 0, np.inf, 0.0)
+        np.divide(l1, size, out=out, where=size > 0)
+        return out + self.l2_strength
+
     def separated(self, n_features: int) -> Separable:
         """As one absolute value and one parabola a weight."""
         l1, l2 = (np.broadcast_to(each, n_features).copy() for each in (self.l1_strength, self.l2_strength))

@@ -80,6 +80,10 @@ class L1Ball(BasePenalty):
         """Infinite: no radius but 0 makes sure that w = 0 is optimal."""
         return float("inf")
 
+    def conjugate(self, z: Array) -> float:
+        """radius·‖z‖_∞."""
+        return self.radius * float(np.max(np.abs(z), initial=0.0))
+
     def restrict(self, features: IntArray) -> L1Ball:
         """Itself: the other weights are zero."""
         return self

@@ -84,18 +84,14 @@ class Smoothing:
 
 
 def above_hinge(smooth: Problem) -> float:
-    """How far a smoothed loss can be above the hinge loss: T log |Y| for each instance, by its weight."""
+    """How far a smoothed loss can be above the hinge loss: Σ weight · T log |outputs| over instances."""
     loss: Any = smooth.loss
-    structures: list[Any] = [batch.structure for batch in smooth.batches]
-    weight = sum(each.weigh(np.ones(each.n_instances)) for each in structures)
-    return float(loss.temperature * np.log(structures[0].n_labels) * weight)
+    structures = (batch.structure for batch in smooth.batches)
+    return float(loss.temperature * sum(each.weigh(each.log_outputs()) for each in structures))
 
 
 def expected_cost(smooth: Problem, weights: Weights) -> tuple[float, Array]:
-    """Σ of the expected cost under the smoothed problem's marginals, and Φᵀ(μ − gold).
-
-    The cost counts wrong labels, so its expectation is Σ cost · (1 − μ(gold label)).
-    """
+    """Σ of the expected cost under the smoothed problem's marginals, and Φᵀ(μ − gold)."""
     loss: Any = smooth.loss
     gradient = np.zeros(smooth.n_features)
     total = 0.0
@@ -103,6 +99,6 @@ def expected_cost(smooth: Problem, weights: Weights) -> tuple[float, Array]:
     for batch in smooth.batches:
         scores = batch.design.scores_of(weights.values, weights.features)
         _, parts = loss(batch.structure, scores, batch.gold)
-        total += loss.cost * batch.structure.missed(parts, batch.gold)
+        total += batch.structure.expected_cost(parts, batch.gold, loss.cost)
         batch.design.pullback(parts, gradient)
     return total, gradient

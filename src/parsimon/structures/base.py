@@ -39,11 +39,14 @@ class Structure(Protocol):
         """The best output of every instance, and its score."""
         ...
 
-    def cost_argmax(self, scores: Any, gold: IntArray, cost: float) -> tuple[Array, IntArray]:
-        """The output with the largest score + cost, and that value; the cost counts wrong labels."""
+    def cost_argmax(self, scores: Any, gold: IntArray, cost: float | Array) -> tuple[Array, IntArray]:
+        """The output with the largest score + cost, and that value.
+
+        The cost is that of one wrong label, whichever it is, or a table of (gold, given) with a zero diagonal.
+        """
         ...
 
-    def augment(self, scores: Any, gold: IntArray, cost: float) -> Any:
+    def augment(self, scores: Any, gold: IntArray, cost: float | Array) -> Any:
         """New scores, with the cost of wrong labels added."""
         ...
 
@@ -67,8 +70,12 @@ class Structure(Protocol):
         """parts += times · indicators(output)."""
         ...
 
-    def missed(self, parts: Any, gold: IntArray) -> float:
-        """Σ over labels of 1 − μ(gold), where `parts` is μ − gold: the expected number of wrong labels."""
+    def expected_cost(self, parts: Any, gold: IntArray, cost: float | Array) -> float:
+        """Σ_y μ(y)·cost(gold, y) over all labels, where `parts` is μ − gold; instances count by their weights."""
+        ...
+
+    def log_outputs(self) -> Array:
+        """The logarithm of how many outputs every instance has."""
         ...
 
     def constrain(self, scores: Any, output: IntArray) -> Any:
@@ -77,4 +84,12 @@ class Structure(Protocol):
 
     def weigh(self, values: Array) -> float:
         """Σ weight · value over instances."""
+        ...
+
+    def cost(self, gold: IntArray, output: IntArray, cost: float | Array) -> Array:
+        """What every instance's output costs: so much for a wrong label, or as a table of (gold, given) says."""
+        ...
+
+    def part(self, first: int, last: int) -> tuple[Any, slice]:
+        """The instances from `first` to before `last`, and where in an output array they are."""
         ...

@@ -142,6 +142,21 @@ class Chain:
         other._lay_out(layout)
         return other
 
+    def cost(self, gold: IntArray, output: IntArray, cost: float | Array) -> Array:
+        """Σ of cost · [wrong label], or of cost[gold, label], over the tokens of every sequence."""
+        of_tokens = cost[gold, output] if isinstance(cost, np.ndarray) else cost * (gold != output)
+        sequence = np.repeat(np.arange(self.n_instances), np.diff(self.offsets))
+        total: Array = np.bincount(sequence, of_tokens, minlength=self.n_instances).astype(np.float64)
+        return total
+
+    def part(self, first: int, last: int) -> tuple[Chain, slice]:
+        """The sequences from `first` to before `last`, all steps scored alike, and where their tokens are."""
+        weights = None if self.weights is None else self.weights[first:last]
+        lengths = np.diff(self.offsets[first : last + 1])
+        other = Chain(lengths, self.n_labels, weights=weights, threads=self.threads)
+        other.first = self.first + first
+        return other, slice(int(self.offsets[first]), int(self.offsets[last]))
+
     def keeping(self) -> Chain:
         """The same sequences; its parts say what they came from, and stay valid when others are made."""
         other = copy(self)
@@ -176,17 +191,22 @@ class Chain:
             raise self._infeasible(best)
         return best, labels
 
-    def cost_argmax(self, scores: ChainParts, gold: IntArray, cost: float = 1.0) -> tuple[Array, IntArray]:
-        """argmax of score + cost · (number of labels that differ from gold). Unknown gold labels cost nothing."""
+    def cost_argmax(
+        self, scores: ChainParts, gold: IntArray, cost: float | Array = 1.0
+    ) -> tuple[Array, IntArray]:
+        """argmax of score + cost of labels that differ from gold. Where gold is not known nothing costs anything."""
         node = self.augment(scores, gold, cost).node
         return self.argmax(ChainParts(node, scores.pair, scores.single))
 
-    def augment(self, scores: ChainParts, gold: IntArray, cost: float) -> ChainParts:
-        """New scores, with `cost` added to every label that differs from gold."""
+    def augment(self, scores: ChainParts, gold: IntArray, cost: float | Array) -> ChainParts:
+        """New scores, with its cost added to every label that differs from gold."""
         node = scores.node.copy()
         known = np.flatnonzero(gold >= 0)
-        node[known] += cost
-        node[known, gold[known]] -= cost
+        if isinstance(cost, np.ndarray):
+            node[known] += cost[gold[known]]
+        else:
+            node[known] += cost
+            node[known, gold[known]] -= cost
         return ChainParts(node, scores.pair.copy(), scores.single.copy())
 
     def marginals(self, scores: ChainParts) -> tuple[Array, ChainParts]:
@@ -271,10 +291,19 @@ class Chain:
         lengths = np.diff(self.offsets)
         return np.repeat(np.ones(len(lengths)) if self.weights is None else self.weights, lengths)
 
-    def missed(self, parts: ChainParts, gold: IntArray) -> float:
-        """Σ over tokens of 1 − μ(gold label), where `parts` is μ − gold."""
+    def expected_cost(self, parts: ChainParts, gold: IntArray, cost: float | Array) -> float:
+        """Σ over tokens of Σ_y μ(y)·cost(gold, y), where `parts` is μ − gold; gold itself costs nothing.
+
+        If all wrong labels cost the same, that is cost · (1 − μ(gold)) a token.
+        """
         known = np.flatnonzero(gold >= 0)
-        return -float(parts.node[known, gold[known]].sum())
+        if isinstance(cost, np.ndarray):
+            return float(np.sum(parts.node[known] * cost[gold[known]]))
+        return -cost * float(parts.node[known, gold[known]].sum())
+
+    def log_outputs(self) -> Array:
+        """Every token may have any label."""
+        return np.asarray(np.diff(self.offsets) * np.log(self.n_labels))
 
     def constrain(self, scores: ChainParts, output: IntArray) -> ChainParts:
         """−∞ for every other label where `output` gives one (−1 leaves a token free)."""

@@ -74,12 +74,14 @@ class Flat(_Weighted):
         labels = np.argmax(scores.node, axis=1)
         return scores.node[self._rows, labels], labels
 
-    def cost_argmax(self, scores: FlatParts, gold: IntArray, cost: float) -> tuple[Array, IntArray]:
+    def cost_argmax(self, scores: FlatParts, gold: IntArray, cost: float | Array) -> tuple[Array, IntArray]:
         """The label with the largest score + cost, and that value."""
         return self.argmax(self.augment(scores, gold, cost))
 
-    def augment(self, scores: FlatParts, gold: IntArray, cost: float) -> FlatParts:
+    def augment(self, scores: FlatParts, gold: IntArray, cost: float | Array) -> FlatParts:
         """New scores, with the cost of wrong labels added."""
+        if isinstance(cost, np.ndarray):
+            return FlatParts(scores.node + cost[gold])
         node = scores.node + cost
         node[self._rows, gold] -= cost
         return FlatParts(node)
@@ -114,9 +116,15 @@ class Flat(_Weighted):
         """parts += times · indicators(output)."""
         parts.node[self._rows, output] += times if self.weights is None else times * self.weights
 
-    def missed(self, parts: FlatParts, gold: IntArray) -> float:
-        """Σ of 1 − μ(gold), where `parts` is μ − gold."""
-        return -float(np.sum(parts.node[self._rows, gold]))
+    def expected_cost(self, parts: FlatParts, gold: IntArray, cost: float | Array) -> float:
+        """Σ of Σ_y μ(y)·cost(gold, y), where `parts` is μ − gold."""
+        if isinstance(cost, np.ndarray):
+            return float(np.sum(parts.node * cost[gold]))
+        return -cost * float(np.sum(parts.node[self._rows, gold]))
+
+    def log_outputs(self) -> Array:
+        """An instance has as many outputs as there are labels."""
+        return np.full(self.n_instances, np.log(self.n_labels))
 
     def constrain(self, scores: FlatParts, output: IntArray) -> FlatParts:
         """Scores under which only the given labels are possible; −1 leaves an instance free."""
@@ -124,6 +132,15 @@ class Flat(_Weighted):
         node[known] = -np.inf
         node[known, output[known]] = scores.node[known, output[known]]
         return FlatParts(node)
+
+    def cost(self, gold: IntArray, output: IntArray, cost: float | Array) -> Array:
+        """cost · [wrong label], or cost[gold, label]."""
+        return cost[gold, output] if isinstance(cost, np.ndarray) else cost * (gold != output).astype(float)
+
+    def part(self, first: int, last: int) -> tuple[Flat, slice]:
+        """The instances from `first` to before `last`, and where they are."""
+        weights = None if self.weights is None else self.weights[first:last]
+        return Flat(last - first, self.n_labels, weights), slice(first, last)
 
     def keeping(self) -> Flat:
         """Itself: its parts stay valid."""
