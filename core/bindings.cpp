@@ -16,7 +16,8 @@
 
 using namespace parsimon;
 
-void bind_flat(nb::module_& m);  // flat_bindings.cpp
+void bind_flat(nb::module_& m);    // flat_bindings.cpp
+void bind_planes(nb::module_& m);  // plane_bindings.cpp
 
 namespace {
 
@@ -533,6 +534,11 @@ NB_MODULE(_core, m) {
             nb::gil_scoped_release free;
             return map.restrict(features.data(), static_cast<int64_t>(features.size()), threads);
         }, "features"_a, "threads"_a = 1)
+        .def("take", [](const LinearMap& map, const In<int64_t>& rows) {
+            for (size_t i = 0; i < rows.size(); ++i) require(rows(i) >= 0 && rows(i) < map.rows().size(), "a row is out of range");
+            nb::gil_scoped_release free;
+            return map.take(rows.data(), static_cast<int64_t>(rows.size()));
+        }, "rows"_a)
         .def("scores", [](const LinearMap& map, const In<double>& w, InOut2<double> out, int threads) {
             require(static_cast<int64_t>(w.size()) == map.features().size(), "there must be one weight a feature");
             require(static_cast<int64_t>(out.shape(0)) == map.rows().size() && static_cast<int64_t>(out.shape(1)) == map.features().width,
@@ -819,5 +825,6 @@ NB_MODULE(_core, m) {
         return kernels().dot(a.data(), b.data(), static_cast<int64_t>(a.size()));
     }, "a"_a, "b"_a, "The inner product, summed in a fixed order.");
     bind_flat(m);
+    bind_planes(m);
     m.def("exponentials", [](InOut<double> x) { kernels().exponentials(x.data(), static_cast<int64_t>(x.size())); }, "x"_a.noconvert());
 }

@@ -195,6 +195,19 @@ class LinearMap {
         return LinearMap(filter(new_number, threads), std::move(kept), threads);
     }
 
+    // The map of some rows, in the order given; of the same features.
+    LinearMap take(const int64_t* chosen, int64_t n) const {
+        Csr out;
+        out.start.push_back(0);
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t first = rows_->start[chosen[i]], last = rows_->start[chosen[i] + 1];
+            out.index.insert(out.index.end(), rows_->index.begin() + first, rows_->index.begin() + last);
+            if (!rows_->value.empty()) out.value.insert(out.value.end(), rows_->value.begin() + first, rows_->value.begin() + last);
+            out.start.push_back(static_cast<int64_t>(out.index.size()));
+        }
+        return LinearMap(std::move(out), features_);
+    }
+
     // The rows seen through a new numbering of attributes; −1 drops one.
     Csr filter(const std::vector<int32_t>& new_number, int threads) const {
         Csr out;

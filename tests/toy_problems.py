@@ -124,3 +124,29 @@ def make_toy(
     gold[rng.random(n) < missing] = -1
     weights = rng.uniform(0.0, 2.0, len(lengths)) if weighted else None
     return Toy(observations, gold, n_labels, n_node, n_pair, weights, candidates)
+
+
+def by_cvxpy(toy: Toy, loss: str, penalty: ElasticNet, prices: Any = None) -> float:
+    """The optimum of the problem written out over all labellings."""
+    import cvxpy as cp
+
+    n = toy.index.n_features
+    node_map, pair_map = dense_map(toy.index, toy.observations)
+    w = cp.Variable(n)
+    c = np.ones(n) if penalty.weight is None else penalty.weight
+    total = penalty.l1 * (c @ cp.abs(w)) + penalty.l2 / 2 * (c @ cp.square(w))
+    for tokens, weight, outputs in toy.enumerations(np.zeros(n)):
+        if not outputs.length:
+            continue
+        here, y = np.arange(tokens.start, tokens.stop), outputs.labellings
+        features = node_map[here, y].sum(axis=1) + pair_map[here[1:], y[:, :-1], y[:, 1:]].sum(axis=1)
+        gold = int(np.flatnonzero((y == toy.gold[tokens]).all(axis=1))[0])
+        cost = (y != toy.gold[tokens]).sum(axis=1) if loss == "hinge" else np.zeros(len(y))
+        if prices is not None:
+            cost = prices[toy.gold[tokens], y].sum(axis=1)
+        gather = cp.log_sum_exp if loss == "log" else cp.max
+        total += weight * (gather((features - features[gold]) @ w + cost))
+    problem = cp.Problem(cp.Minimize(total))
+    problem.solve(solver=cp.CLARABEL)
+    assert problem.status in ("optimal", "optimal_inaccurate")
+    return float(problem.value)

@@ -15,6 +15,7 @@ from parsimon._core import (
     OnlineChain,
     SummedChain,
     distinct_rows,
+    feature_differences,
     lay_out,
     screen_nodes,
     screen_pairs,
@@ -57,6 +58,19 @@ class Design(Protocol):
     def adapt(self, structure: Any) -> Any:
         """The structure with parts as this design scores them: fewer features may need fewer parts."""
         ...
+
+    def part(self, where: slice) -> Design:
+        """The map of some instances: those whose outputs are there in an array of outputs."""
+        ...
+
+    def differences(self, structure: Any, gold: IntArray, output: IntArray) -> list[SparseVectors]:
+        """f(gold) − f(output) of every instance; features ascend from one element of the list to the next."""
+        ...
+
+
+# Sparse vectors, one an instance: the number of the first feature; where each vector starts; features, counted from
+# that first one; values.
+SparseVectors = tuple[int, IntArray, IntArray, Array]
 
 
 @dataclass(frozen=True)
@@ -202,6 +216,45 @@ class ChainDesign:
         return ChainDesign.build(
             self.n_labels, node, steps, self.step_row, threads=self.threads, workspace=self.workspace
         )
+
+    def part(self, where: slice) -> ChainDesign:
+        """The map of the sequences whose tokens these are."""
+        rows, step_row = np.unique(self.step_row[where], return_inverse=True)
+        if not len(rows):  # a chain has at least one kind of steps
+            rows = np.zeros(1, np.int64)
+        return ChainDesign.build(
+            self.n_labels,
+            self.node.take(np.arange(where.start, where.stop, dtype=np.int64)),
+            self.steps.take(rows.astype(np.int64)),
+            step_row.astype(np.int32),
+            threads=self.threads,
+            workspace=self.workspace,
+        )
+
+    def differences(self, structure: Chain, gold: IntArray, output: IntArray) -> list[SparseVectors]:
+        """f(gold) − f(output): of tokens with another label, and of steps with another pair."""
+        Y, cut = self.n_labels, self.node.n_features
+        other = gold != output
+        inner = np.ones(len(gold), bool)  # tokens with a step into them
+        inner[structure.offsets[:-1][np.diff(structure.offsets) > 0]] = False
+        before = np.concatenate([[False], other[:-1]])
+        tokens, steps = np.flatnonzero(other), np.flatnonzero((other | before) & inner)
+        found = []
+        for offset, map, at, row, one, two in (
+            (0, self.node, tokens, tokens, gold[tokens], output[tokens]),
+            (
+                cut,
+                self.steps,
+                steps,
+                self.step_row[steps],
+                gold[steps - 1] * Y + gold[steps],
+                output[steps - 1] * Y + output[steps],
+            ),
+        ):
+            start = np.searchsorted(at, structure.offsets)
+            row, one, two = (np.ascontiguousarray(each, np.int32) for each in (row, one, two))
+            found.append((offset, *feature_differences(map, start, row, one, two, self.threads)))
+        return found
 
     def keeping(self) -> ChainDesign:
         """The same, with scores in memory of their own."""

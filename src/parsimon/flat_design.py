@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from parsimon._core import FeatureRows, LinearMap
+from parsimon._core import FeatureRows, LinearMap, feature_differences
 from parsimon.arrays import Array, IntArray
+from parsimon.design import SparseVectors
 from parsimon.structures.flat import FlatParts
 
 
@@ -91,6 +92,19 @@ class FlatDesign:
     def adapt(self, structure: Any) -> Any:
         """The structure as it is."""
         return structure
+
+    def part(self, where: slice) -> FlatDesign:
+        """The map of some instances."""
+        return replace(self, map=self.map.take(np.arange(where.start, where.stop, dtype=np.int64)))
+
+    def differences(self, structure: Any, gold: IntArray, output: IntArray) -> list[SparseVectors]:
+        """f(gold) − f(output) of every instance."""
+        other, none = np.flatnonzero(gold != output), self.n_labels - self.width
+        start = np.searchsorted(other, np.arange(len(gold) + 1))
+        row, one, two = (
+            np.ascontiguousarray(each, np.int32) for each in (other, gold[other] - none, output[other] - none)
+        )
+        return [(0, *feature_differences(self.map, start, row, one, two, self.threads))]
 
     def keeping(self) -> FlatDesign:
         """Itself: scores are in memory of their own."""

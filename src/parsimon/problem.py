@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,12 @@ class Batch:
         """The same instances, scored by some features (ascending) only."""
         design = self.design.restrict(features)
         return replace(self, design=design, structure=design.adapt(self.structure))
+
+    def part(self, first: int, last: int) -> Batch:
+        """The instances from `first` to before `last`."""
+        structure, where = self.structure.part(first, last)
+        design = self.design.part(where)
+        return Batch(design, design.adapt(structure), self.gold[where])
 
     def keeping(self) -> Batch:
         """The same instances; parts stay valid when those of other batches are made, and say what they came from."""
@@ -137,8 +144,17 @@ class Problem:
 
     def objective(self, w: Array) -> float:
         """Σ loss + Ω."""
-        loss, _ = self.loss_and_gradient(w)
+        loss = sum(self.loss(b.structure, b.design.scores(w), b.gold)[0] for b in self.batches)
         return loss + self.penalty.value(w)
+
+    def chunks(self, most: int) -> list[Batch]:
+        """The same instances in batches of at most so many, for methods that learn from a few at a time."""
+        out = []
+        for batch in self.batches:
+            n = batch.structure.n_instances
+            cuts = np.linspace(0, n, -(-n // most) + 1).astype(int).tolist()
+            out += [batch.part(first, last) for first, last in pairwise(cuts)]
+        return out
 
     def restrict(self, features: IntArray) -> Problem:
         """The problem in which only these features (ascending) may be other than zero."""

@@ -142,7 +142,9 @@ class Racer:
         assert kept is not None
         status = kept.status or (Status.DEVELOPMENT if self.done else Status.ITERATIONS)
         history: list[Event] = []
-        result = Result(kept.weights, status, kept.objective, kept.kkt, kept.gap, history, kept.relevance)
+        result = Result(
+            kept.weights, status, kept.objective, kept.kkt, kept.gap, history, relevance=kept.relevance
+        )
         size = kept.weights.n_active
         return Trial(
             self.settings, self.watch.best, size, kept.evaluations, self.rounds, self.seconds, result

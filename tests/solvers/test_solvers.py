@@ -20,10 +20,12 @@ from parsimon.solvers import (
     LBFGS,
     OWLQN,
     SOLVERS,
+    FrankWolfe,
     Iterate,
     Monitor,
     ProximalQuasiNewton,
     Result,
+    Smoothing,
     Status,
     Subgradient,
     Validation,
@@ -33,7 +35,7 @@ from parsimon.solvers import (
     drive,
 )
 from parsimon.structures.base import Oracle
-from toy_problems import Toy, dense_map, make_toy
+from toy_problems import Toy, by_cvxpy, make_toy
 
 TOYS = {
     "plain": make_toy(1, lengths=(3, 1, 0, 3, 2)),
@@ -78,29 +80,6 @@ def set_up(toy: Toy, make_penalty: Any, loss: str = "log") -> Problem:
 def solve(solver: Any, problem: Problem, start: Weights | None = None, **watch: Any) -> Result:
     begin = start if start is not None else Weights.zeros(problem.n_features)
     return drive(solver, problem, begin, Monitor(**{"max_iterations": 1000, **watch}))
-
-
-def by_cvxpy(toy: Toy, loss: str, penalty: ElasticNet) -> float:
-    """The optimum of the problem written out over all labellings."""
-    cp = pytest.importorskip("cvxpy")
-    n = toy.index.n_features
-    node_map, pair_map = dense_map(toy.index, toy.observations)
-    w = cp.Variable(n)
-    c = np.ones(n) if penalty.weight is None else penalty.weight
-    total = penalty.l1 * (c @ cp.abs(w)) + penalty.l2 / 2 * (c @ cp.square(w))
-    for tokens, weight, outputs in toy.enumerations(np.zeros(n)):
-        if not outputs.length:
-            continue
-        here, y = np.arange(tokens.start, tokens.stop), outputs.labellings
-        features = node_map[here, y].sum(axis=1) + pair_map[here[1:], y[:, :-1], y[:, 1:]].sum(axis=1)
-        gold = int(np.flatnonzero((y == toy.gold[tokens]).all(axis=1))[0])
-        cost = (y != toy.gold[tokens]).sum(axis=1) if loss == "hinge" else np.zeros(len(y))
-        gather = cp.log_sum_exp if loss == "log" else cp.max
-        total += weight * (gather((features - features[gold]) @ w + cost))
-    problem = cp.Problem(cp.Minimize(total))
-    problem.solve(solver=cp.CLARABEL)
-    assert problem.status in ("optimal", "optimal_inaccurate")
-    return float(problem.value)
 
 
 def by_scipy(problem: Problem) -> float:
@@ -435,7 +414,7 @@ def test_checkpoints_are_written_now_and_then_and_at_the_end() -> None:
 # ---- refusals ----------------------------------------------------------------------------------------------
 
 
-NOT_SMOOTH = "needs a smooth loss, and hinge is not; use subgradient or smoothing or mira or sgd or sgd-l1."
+NOT_SMOOTH = "needs a smooth loss, and hinge is not; use"
 REFUSALS = [
     ("lbfgs", "log", L1(1.0), "an L1 part is not; use working-set or owlqn or"),
     ("lbfgs", "log", L1(1.0), "the solver lbfgs needs a smooth penalty, and"),
@@ -481,7 +460,9 @@ def test_auto_takes_what_fits() -> None:
     toy = TOYS["plain"]
     assert isinstance(choose_solver("auto", toy.problem("log", L2(1.0))), LBFGS)
     assert isinstance(choose_solver("auto", toy.problem("log", L1(1.0))), WorkingSet)
-    assert isinstance(choose_solver("auto", toy.problem("hinge", L1(1.0))), Subgradient)
+    assert isinstance(choose_solver("auto", toy.problem("hinge", L1(1.0))), Smoothing)
+    assert isinstance(choose_solver("auto", toy.problem("hinge", L2(1.0))), FrankWolfe)
+    assert isinstance(choose_solver("auto", toy.problem("perceptron", L2(1.0))), Subgradient)
     named = choose_solver("owlqn", toy.problem("log", L1(1.0)), 1e-3)
     assert isinstance(named, WorkingSet)
     assert isinstance(named.inner, OWLQN)

@@ -8,6 +8,7 @@ from dataclasses import fields
 from parsimon.errors import ParsimonError
 from parsimon.problem import Problem
 from parsimon.solvers.active_groups import ActiveGroups
+from parsimon.solvers.adaptive import Adaptive
 from parsimon.solvers.admm import ADMM
 from parsimon.solvers.base import (
     Event,
@@ -20,11 +21,15 @@ from parsimon.solvers.base import (
     check_compatible,
 )
 from parsimon.solvers.block_coordinate_descent import BlockCoordinateDescent
+from parsimon.solvers.cutting_plane import CuttingPlane
 from parsimon.solvers.driver import Monitor, Validation, drive
 from parsimon.solvers.fista import FISTA
+from parsimon.solvers.frank_wolfe import FrankWolfe
 from parsimon.solvers.lbfgs import LBFGS
+from parsimon.solvers.one_slack import OneSlack
 from parsimon.solvers.online import Budget, Decreasing, Online, PassiveAggressive
 from parsimon.solvers.owlqn import OWLQN
+from parsimon.solvers.projected_subgradient import ProjectedSubgradient
 from parsimon.solvers.proximal_newton import ProximalNewton
 from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from parsimon.solvers.sgd_l1 import SGDL1, Exponential
@@ -40,15 +45,20 @@ __all__ = [
     "SGDL1",
     "SOLVERS",
     "ActiveGroups",
+    "Adaptive",
     "BlockCoordinateDescent",
     "Budget",
+    "CuttingPlane",
     "Decreasing",
     "Event",
     "Exponential",
+    "FrankWolfe",
     "Iterate",
     "Monitor",
+    "OneSlack",
     "Online",
     "PassiveAggressive",
+    "ProjectedSubgradient",
     "ProximalNewton",
     "ProximalQuasiNewton",
     "Requires",
@@ -89,8 +99,13 @@ SOLVERS: dict[str, Callable[..., Solver]] = {
     "block-working-set": _working_set_groups,
     "bcd": BlockCoordinateDescent,
     "fista": FISTA,
-    "subgradient": Subgradient,
+    "frank-wolfe": FrankWolfe,
     "smoothing": Smoothing,
+    "subgradient": Subgradient,
+    "cutting-plane": CuttingPlane,
+    "em": Adaptive,
+    "one-slack": OneSlack,
+    "projected-subgradient": ProjectedSubgradient,
     "mira": _mira,
     "sgd": Online,
     "sgd-l1": SGDL1,

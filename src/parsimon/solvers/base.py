@@ -13,6 +13,7 @@ from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.losses import some_missing
 from parsimon.penalties.base import Penalty
+from parsimon.penalties.elastic_net import ElasticNet
 from parsimon.problem import Problem
 from parsimon.structures.base import Oracle
 
@@ -96,6 +97,9 @@ class Iterate:
     phase: str = ""
     status: Status | None = None
     instantiated: tuple[int, ...] = ()  # how many weights existed, along the way
+    support: int | None = (
+        None  # outputs that the weights are made of: those with a multiplier that is not zero
+    )
     relevance: Array | None = field(
         default=None, repr=False
     )  # the norm of every group's copies of its weights
@@ -115,6 +119,7 @@ class Event:
     gap: float | None = None
     dev: float | None = None
     instantiated: tuple[int, ...] = ()
+    support: int | None = None
 
 
 def thinned(history: list[Event], most: int = 200) -> list[dict[str, Any]]:
@@ -141,6 +146,7 @@ class Result:
     kkt: float | None = None
     gap: float | None = None
     history: list[Event] = field(default_factory=list)
+    support: int | None = None
     relevance: Array | None = field(default=None, repr=False)  # as of an iterate
 
 
@@ -155,6 +161,7 @@ class Requires:
     groups: bool = False
     decoded_loss: bool = False  # a loss of one best output, not of all of them
     hinge_loss: bool = False
+    sizes_matter: bool = False  # a loss that is not smallest where all weights are zero
     marginals: bool = False
     online: bool = False
     blocks: bool = False
@@ -165,6 +172,10 @@ class Requires:
     coordinates: bool = False  # scores that are linear in the values of attributes: vectors, not sequences
     splitting: bool = False  # a penalty whose groups may be given copies of their weights
     proximal: bool = True  # a penalty with a proximal operator
+    strictly_convex_squares: bool = False  # Σ_k b_k w_k² with b_k > 0, and nothing else
+    pure_l1: bool = False  # Σ_k l1_k |w_k|, and nothing else
+    majorizer: bool = False  # a penalty that lies below parabolas
+    differences: bool = False  # f(gold) − f(y) as sparse vectors
 
     def missing(self, problem: Problem) -> str | None:
         """What the problem lacks, in words, or ``None``."""
@@ -180,16 +191,26 @@ class Requires:
             return "a penalty on single weights, or on disjoint groups with the norm 2"
         if self.separable_or_groups and not (problem.penalty.separable or problem.penalty.groups is not None):
             return "a penalty on single weights or on groups of them"
+        if (
+            (self.separable_or_groups or self.separable_or_blocks or self.blocks)
+            and problem.penalty.separable
+            and not hasattr(problem.penalty, "separated")
+        ):
+            return "an L1 or L2 penalty or both, or a penalty on groups"
         if self.groups and problem.penalty.groups is None:
             return "a penalty on groups"
         if self.decoded_loss and problem.loss.oracle is Oracle.MARGINALS:
             return f"the hinge or the perceptron loss, and {problem.loss.name} has no single best output"
         if self.hinge_loss and problem.loss.oracle is not Oracle.COST_ARGMAX:
             return f"the hinge loss, not the {problem.loss.name} loss"
+        if self.sizes_matter and problem.loss.trivial_at_zero:
+            return f"a loss that asks for margins, and the {problem.loss.name} loss is smallest at w = 0"
         if self.marginals and any(Oracle.MARGINALS not in b.structure.oracles for b in problem.batches):
             return "a structure with marginals"
         if self.online and any(not hasattr(batch.design, "new_learner") for batch in problem.batches):
             return "a structure with an online learner"
+        if self.online and not np.isscalar(getattr(problem.loss, "cost", 0.0)):
+            return "a cost that is one number for every wrong label, and this one depends on the labels"
         if self.blocks and any(not hasattr(batch.design, "new_descent") for batch in problem.batches):
             return "a structure with block coordinate descent"
         if self.log_loss and problem.loss.name != "log":
@@ -206,9 +227,28 @@ class Requires:
             return (
                 "a penalty with a proximal operator, and groups that have a feature several times have none"
             )
+        if self.strictly_convex_squares and not _is_squares(problem.penalty):
+            return "an L2 penalty on all weights, biases included, and nothing else"
+        if self.pure_l1 and not (
+            getattr(problem.penalty, "l1", 0.0) > 0
+            and getattr(problem.penalty, "l2", 1.0) == 0
+            and problem.penalty.groups is None
+        ):
+            return "an L1 penalty, and nothing else"
+        if self.majorizer and not hasattr(problem.penalty, "majorizer"):
+            return "a penalty that lies below parabolas, such as L1, SquaredL1 or KLNorm"
+        if self.majorizer and np.any(getattr(problem.penalty, "weight", None) == 0):
+            return "a penalty on all weights, biases included"
+        if self.differences and any(not hasattr(batch.design, "differences") for batch in problem.batches):
+            return "a structure whose outputs can be told apart feature by feature"
         if self.uniform_penalty and getattr(problem.penalty, "weight", None) is not None:
             return "a penalty that is the same for all weights, biases included"
         return None
+
+
+def _is_squares(penalty: Penalty) -> bool:
+    """Whether Ω(w) = Σ_k b_k/2 w_k² with every b_k above zero."""
+    return isinstance(penalty, ElasticNet) and penalty.l1 == 0 and bool(np.all(penalty.l2_strength > 0))
 
 
 @dataclass(frozen=True)

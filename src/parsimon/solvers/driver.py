@@ -127,6 +127,7 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
                 gap=last.gap,
                 dev=dev,
                 instantiated=last.instantiated,
+                support=last.support,
             )
             watch.history.append(event)
             for callback in watch.callbacks:
@@ -151,7 +152,8 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
         last.kkt,
         last.gap,
         watch.history,
-        last.relevance,
+        support=last.support,
+        relevance=last.relevance,
     )
 
 

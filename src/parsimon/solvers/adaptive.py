@@ -1,0 +1,110 @@
+"""Adaptive max-margin Markov networks: the EM-style learner of the L1-M3N (Zhu, Xing & Zhang 2009, Algorithm 3).
+
+An L1 norm is the lowest of many parabolas, ρ|w_k| = min_τ ½ (w_k²/τ + ρ² τ), attained at τ_k = |w_k|/ρ. So in turn
+
+1. with the variances τ fixed, min_w Σ loss + ½ Σ_k w_k²/τ_k is an ordinary M3N, for which any solver will do;
+2. with w fixed, τ_k ← |w_k|/ρ.
+
+Neither step can raise the objective. A variance that goes to zero takes its weight with it: the feature is discarded.
+
+Every penalty that lies below such parabolas (`majorizer`) can be learnt like this. With `SquaredL1` the second step is
+the paper's, τ_k = K|w_k|/Σ_j|w_j| under the constraint Σ_k τ_k = K; with `KLNorm` all variances stay above zero, and
+this is the variational method for the Laplace M3N.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from parsimon.arrays import Array
+from parsimon.penalties.elastic_net import ElasticNet
+from parsimon.problem import Problem
+from parsimon.solvers.base import Iterate, Requires, Solver, Status, Weights
+from parsimon.solvers.frank_wolfe import FrankWolfe, MarginDual
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Rounds of an M3N and new variances; stops when a round has lowered the objective by less than `tol` of it.
+
+    `inner` learns the M3Ns, to a tenth of what the round before gained but not less than `tol`. Weights that are less
+    than `drop` of the largest one are zero (the paper: below 10⁻⁴); they do not come back.
+    """
+
+    tol: float = 1e-4
+    drop: float = 1e-4
+    inner: Solver = field(default_factory=FrankWolfe)
+    name: ClassVar[str] = "em"
+    requires: ClassVar[Requires] = Requires(hinge_loss=True, majorizer=True, differences=True, proximal=False)
+
+    def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
+        """Yields after every round. All variances are one in the first (or those of the weights given)."""
+        yield from self.continued(problem, start, Rounds(problem, self.inner))
+
+    def continued(self, problem: Problem, start: Weights, learn: Rounds) -> Iterator[Iterate]:
+        """The same, with M3Ns that somebody else may want to look at."""
+        penalty: Any = problem.penalty
+        w = start.dense()
+        bend = penalty.majorizer(w) if np.any(w) else np.ones(problem.n_features)
+        before, accuracy, passes = np.inf, 0.1, 0
+        while True:
+            step = learn.m3n(bend, w, accuracy)
+            passes += step.evaluations
+            w = step.weights.dense().copy()
+            w[np.abs(w) < self.drop * np.max(np.abs(w), initial=0.0)] = 0.0
+            objective = problem.objective(w)
+            passes += 1
+            gain = (before - objective) / max(abs(objective), 1e-300)
+            settled = gain <= self.tol and accuracy <= self.tol
+            yield Iterate(
+                Weights(w, None, problem.n_features).nonzero(),
+                objective,
+                passes,
+                phase=self.name,
+                support=step.support,
+                status=Status.STALLED if settled or not np.any(w) else None,
+            )
+            if settled or not np.any(w):
+                return
+            accuracy = float(np.clip(0.1 * gain, self.tol, accuracy))
+            before = objective
+            bend = penalty.majorizer(w)
+
+
+class Rounds:
+    """The M3Ns, one after the other; with Frank–Wolfe each begins with the outputs of the one before."""
+
+    def __init__(self, problem: Problem, inner: Solver) -> None:
+        self.problem, self.inner = problem, inner
+        self.dual: MarginDual | None = None
+
+    def m3n(self, bend: Array, w: Array, tol: float) -> Iterate:
+        """min Σ loss + ½ Σ_k bend_k w_k², where infinite bends mean that a weight is zero."""
+        inner: Any = replace(self.inner, tol=tol)  # type: ignore[type-var]
+        if isinstance(inner, FrankWolfe):
+            scale = np.divide(1.0, bend, out=np.zeros_like(bend), where=np.isfinite(bend))
+            if self.dual is None:
+                self.dual = inner.begin(self.problem, scale)
+            else:
+                self.dual.set_penalty(scale)
+            finite = np.where(np.isfinite(bend), bend, 0.0)
+            return last(
+                inner.refine(replace(self.problem, penalty=ElasticNet(l2=1.0, weight=finite)), self.dual)
+            )
+        kept = np.flatnonzero(np.isfinite(bend))
+        small = replace(self.problem.restrict(kept), penalty=ElasticNet(l2=1.0, weight=bend[kept]))
+        step = last(inner.iterate(small, Weights(w[kept], None, len(kept))))
+        values = step.weights.dense()
+        return replace(step, weights=Weights(values, kept, self.problem.n_features))
+
+
+def last(steps: Iterator[Iterate]) -> Iterate:
+    """Where a solver ends."""
+    for step in steps:
+        if step.status is not None:
+            break
+    return step

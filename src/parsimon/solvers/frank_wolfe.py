@@ -1,0 +1,116 @@
+"""Max-margin Markov networks by block-coordinate Frank–Wolfe (Lacoste-Julien, Jaggi, Schmidt & Pletscher 2013).
+
+The dual of Σ_i c_i max_y [cost(y) − w·Δf_i(y)] + ½ Σ_k b_k w_k² has a distribution over outputs for every instance;
+w is a sum over all of them. A block is one instance: its cost-augmented argmax is where Frank–Wolfe goes, as far as
+the dual grows, which has a closed form: there is no step size to choose. What is left of the gap is known,
+
+    gap = Σ_i c_i max_y h_i(y) − Σ_y α_i(y) h_i(y),    h_i(y) = cost(y) − w·Δf_i(y),
+
+and bounds how far the objective is above its minimum. Steps are pairwise, and outputs met before are kept to step
+between them without asking the structure again (Osokin et al. 2016; see core/planes.hpp).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, ClassVar
+
+import numpy as np
+
+from parsimon._core import Planes
+from parsimon.arrays import Array, IntArray
+from parsimon.problem import Batch, Problem
+from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.violated_outputs import most_violated, weights_of_instances
+
+
+@dataclass
+class MarginDual:
+    """A point of the dual: the instances in chunks, and the outputs met so far with their shares."""
+
+    chunks: list[Batch]
+    first: IntArray  # the number of each chunk's first instance, and of all
+    planes: Planes
+    random: np.random.Generator
+
+    def set_penalty(self, scale: Array) -> None:
+        """Another penalty ½ Σ_k w_k²/scale_k; where the scale is zero, so is the weight."""
+        self.planes.rescale(scale)
+
+
+@dataclass(frozen=True)
+class FrankWolfe:
+    """Epochs over chunks of instances in random order; stops when the duality gap is `tol` of the objective.
+
+    A chunk's outputs are found with the same weights, by all threads, and then stepped to one by one. Small chunks
+    learn more from an epoch: by default there are fifty. After each epoch there are `cached` sweeps over the outputs
+    that are known; those that have had no share for `idle` sweeps are forgotten.
+    """
+
+    tol: float = 1e-3
+    chunk: int | None = None  # instances
+    cached: int = 3
+    steps: int = 50  # in an instance at a time, at most
+    idle: int = 20
+    seed: int = 0
+    name: ClassVar[str] = "frank-wolfe"
+    requires: ClassVar[Requires] = Requires(hinge_loss=True, strictly_convex_squares=True, differences=True)
+
+    def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
+        """Yields after every epoch. The start is not used: weights do not say which outputs they are made of."""
+        penalty: Any = problem.penalty
+        yield from self.refine(
+            problem, self.begin(problem, 1 / np.broadcast_to(penalty.l2_strength, problem.n_features))
+        )
+
+    def begin(self, problem: Problem, scale: Array) -> MarginDual:
+        """The point of the dual at which all weights are zero, for the penalty ½ Σ_k w_k²/scale_k."""
+        mass = weights_of_instances(problem)
+        chunks = problem.chunks(self.chunk or int(np.clip(len(mass) // 50, 1, 256)))
+        first = np.concatenate([[0], np.cumsum([each.structure.n_instances for each in chunks])])
+        return MarginDual(chunks, first, Planes(scale, mass), np.random.default_rng(self.seed))
+
+    def refine(self, problem: Problem, dual: MarginDual) -> Iterator[Iterate]:
+        """Better and better points, from one that is known. `problem` has the penalty that `dual` was told."""
+        best: Iterate | None = None
+        floor, checked = -np.inf, 0
+        for epoch in count(1):
+            gap = self._epoch(problem, dual)
+            known = np.inf if best is None else best.objective
+            if gap <= self.tol * known or epoch >= 2 * checked:  # worth a look at all instances
+                checked = epoch
+                dual.planes.refresh()
+                w = dual.planes.weights().copy()
+                objective, floor = problem.objective(w), max(floor, dual.planes.dual())
+                if objective <= known:
+                    best = Iterate(Weights(w, None, problem.n_features), objective, epoch)
+            assert best is not None
+            left = best.objective - floor
+            status = Status.CONVERGED if left <= self.tol * abs(best.objective) else None
+            yield Iterate(
+                best.weights,
+                best.objective,
+                epoch,
+                gap=left,
+                phase=self.name,
+                support=dual.planes.n_support,
+                status=status,
+            )
+            if status is not None:
+                return
+
+    def _epoch(self, problem: Problem, dual: MarginDual) -> float:
+        """Every chunk once; the sum of the gaps, each as it was when its turn came."""
+        loss: Any = problem.loss
+        planes, gap = dual.planes, 0.0
+        for c in dual.random.permutation(len(dual.chunks)):
+            here = np.arange(dual.first[c], dual.first[c + 1])
+            found = most_violated(dual.chunks[c], planes.weights(), loss.cost)
+            planes.add(here, found.cost, found.vectors)
+            gap += planes.sweep(here, self.steps)
+        for _ in range(self.cached):
+            planes.sweep(dual.random.permutation(int(dual.first[-1])), self.steps)
+        planes.prune(self.idle)
+        return gap

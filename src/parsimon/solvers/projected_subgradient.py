@@ -1,0 +1,177 @@
+"""Projected subgradient (Zhu, Xing & Zhang 2009, Algorithm 2): w ← Π(w − α_t g), Π the projection on the L1 ball.
+
+What is called a projection is the proximal operator of the penalty: for an L1 ball (`L1Ball`) it is the projection,
+found in linear time (Duchi et al. 2008), and for ρ‖w‖₁ the soft threshold α_t ρ. Both forms have the same solutions.
+
+Nobody has to choose the steps. With all instances at once they are Polyak's, α = (F(w) − level)/‖g‖², as if the
+minimum were known: the level is a guess, δ below the lowest objective so far. If half of δ is gained, the guess was
+too modest, and δ grows; if that takes too long, it was too bold, and δ falls (Goffin & Kiwiel 1999; Nedić & Bertsekas
+2001).
+
+With a few instances at a time, objectives are not known. Then steps are the distance gone so far over the size of all
+gradients met (Ivgi, Hinder & Carmon 2023, "distance over gradients"),
+
+    α_t = max_{s ≤ t} ‖w_s − w_0‖ / √(Σ_{s ≤ t} ‖g_s‖²),
+
+and what is learnt is an average of the points in which the later ones count for more: the t-th comes in with the share
+9/(t + 8) (Shamir & Zhang 2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from parsimon.arrays import Array
+from parsimon.certificate import lower_bound
+from parsimon.problem import Batch, Problem
+from parsimon.solvers.base import Iterate, Requires, Status, Weights
+
+
+@dataclass(frozen=True)
+class ProjectedSubgradient:
+    """Steps from all instances at once, or with `chunk` from so many of them at a time.
+
+    The first kind ends when δ, what may still be gained, has fallen to `tol` of the objective; a guess has `patience`
+    steps to come true. The second ends when `window` passes have not lowered the objective by `tol`, and takes the last
+    points in place of their average if `average` is off. Either ends when a lower bound shows it to be near enough.
+    """
+
+    tol: float = 1e-4
+    patience: int = 100
+    chunk: int | None = None
+    average: bool = True
+    window: int = 30
+    seed: int = 0
+    name: ClassVar[str] = "projected-subgradient"
+    requires: ClassVar[Requires] = Requires(sizes_matter=True)
+
+    def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
+        """Yields the best weights so far after every pass over the data."""
+        w = start.dense().copy()
+        yield from self._all_at_once(problem, w) if self.chunk is None else self._few(problem, w, self.chunk)
+
+    def _all_at_once(self, problem: Problem, w: Array) -> Iterator[Iterate]:
+        best, lowest, floor = w, np.inf, 0.0
+        steps, plane = _Level(self.patience), _AveragePlane()
+        passes = 0
+        while True:
+            loss, gradient = problem.loss_and_gradient(w)
+            passes += 1
+            objective = loss + problem.penalty.value(w)
+            if objective < lowest:
+                best, lowest = w, objective
+            plane.add(loss, gradient, w)
+            floor = max(floor, lower_bound(plane.offset, plane.gradient, problem.penalty))
+            size = steps.size(problem, w, objective, gradient)
+            close = lowest - floor <= self.tol * lowest
+            done = size == 0 or steps.delta <= self.tol * lowest
+            status = Status.CONVERGED if close else Status.STALLED if done else None
+            yield _found(problem, best, lowest, passes, floor, status)
+            if status is not None:
+                return
+            w = problem.penalty.prox(w - size * gradient, size)
+
+    def _few(self, problem: Problem, w: Array, chunk: int) -> Iterator[Iterate]:
+        chunks, random = problem.chunks(chunk), np.random.default_rng(self.seed)
+        steps, mean, n_steps = _DistanceOverGradients(w), w.copy(), 0
+        best, lowest, reference, since, passes = w, np.inf, np.inf, 0, 0
+        while True:
+            for c in random.permutation(len(chunks)):
+                loss, gradient = _as_if_all(problem, chunks[c], w, len(chunks))
+                size = steps.size(w, loss, gradient)
+                w = problem.penalty.prox(w - size * gradient, size)
+                n_steps += 1
+                mean += 9 / (n_steps + 8) * (w - mean)
+            passes += 1
+            point = mean if self.average else w
+            objective = problem.objective(point)
+            if objective < lowest:
+                best, lowest = point.copy(), objective
+            if not np.isfinite(reference) or lowest < reference - self.tol * abs(reference):
+                reference, since = lowest, 0
+            else:
+                since += 1
+            status = Status.STALLED if since >= self.window else None
+            yield _found(problem, best, lowest, 2 * passes, 0.0, status)
+            if status is not None:
+                return
+
+
+def _found(
+    problem: Problem, w: Array, objective: float, passes: int, floor: float, status: Status | None
+) -> Iterate:
+    weights = Weights(w, None, problem.n_features).nonzero()
+    gap = objective - floor if floor > 0 else None
+    return Iterate(weights, objective, passes, gap=gap, phase=ProjectedSubgradient.name, status=status)
+
+
+def _as_if_all(problem: Problem, batch: Batch, w: Array, times: int) -> tuple[float, Array]:
+    """A chunk's loss and gradient, as if all others were like it."""
+    gradient = np.zeros(problem.n_features)
+    loss, parts = problem.loss(batch.structure, batch.design.scores(w), batch.gold)
+    batch.design.pullback(parts, gradient)
+    return times * loss, times * gradient
+
+
+class _Level:
+    """Polyak's steps towards a level that lies δ below the lowest objective met."""
+
+    SHRINK, GROW = 0.8, 1.3
+
+    def __init__(self, patience: int) -> None:
+        self.patience, self.since, self.delta = patience, 0, 0.0
+        self.lowest, self.base, self.last = np.inf, np.inf, 1e-3
+
+    def size(self, problem: Problem, w: Array, objective: float, gradient: Array) -> float:
+        """How far to go; 0 if no step leads away from w."""
+        if not np.isfinite(self.base):
+            self.base, self.delta = objective, 0.5 * objective
+        self.lowest = min(self.lowest, objective)
+        self.since += 1
+        if self.lowest <= self.base - 0.5 * self.delta:
+            self.base, self.since, self.delta = self.lowest, 0, self.GROW * self.delta
+        elif self.since >= self.patience:
+            self.base, self.since, self.delta = self.lowest, 0, self.SHRINK * self.delta
+        # With the penalty's share in it, as a step of the size before would see it.
+        whole = (w - problem.penalty.prox(w - self.last * gradient, self.last)) / self.last
+        square = float(whole @ whole)
+        if square > 0:
+            self.last = (objective - (self.base - self.delta)) / square
+        return self.last if square > 0 else 0.0
+
+
+class _DistanceOverGradients:
+    """Steps that need no objective."""
+
+    def __init__(self, w: Array) -> None:
+        self.first, self.distance, self.squares = w.copy(), 0.0, 0.0
+
+    def size(self, w: Array, loss: float, gradient: Array) -> float:
+        """How far to go."""
+        self.squares += float(gradient @ gradient)
+        if self.squares == 0:
+            return 0.0
+        self.distance = max(self.distance, float(np.linalg.norm(w - self.first)))
+        if self.distance == 0:  # a first guess: a tenth of a step that would remove the loss
+            return 0.1 * loss / self.squares
+        return self.distance / float(np.sqrt(self.squares))
+
+
+class _AveragePlane:
+    """An average of the planes a + g·w that support the loss from below: one of the dual's points."""
+
+    def __init__(self) -> None:
+        self.offset, self.gradient, self.n = 0.0, np.zeros(0), 0
+
+    def add(self, loss: float, gradient: Array, w: Array) -> None:
+        """That of the point w."""
+        self.n += 1
+        share = 9 / (self.n + 8)
+        if self.n == 1:
+            self.gradient = np.zeros_like(gradient)
+        self.gradient += share * (gradient - self.gradient)
+        self.offset += share * (loss - float(gradient @ w) - self.offset)
