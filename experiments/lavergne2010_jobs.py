@@ -40,7 +40,10 @@ PATIENCE = 6  # scores in a row on the development set that are no better than t
 TOLERANCE = 0.002  # of accuracy, a standard error of 14,600 letters: within it, the smallest model is kept
 HANDFUL = 20  # L-BFGS iterations of the final fine-tuning, and
 FINE = (0.03, 0.1, 0.3)  # its L2 strengths, of which the development set chooses
-AGREED = 1e-5  # the tolerance with which solvers are compared
+AGREED, ITERATIONS = (
+    1e-5,
+    300,
+)  # the tolerance with which solvers are compared, and how long they have before fine-tuning
 STEPS = 60  # iterations before the cost of an evaluation is measured, by labels and by candidates
 MOST_DENSE = 51  # labels with which dense matrices are measured too; with 114 they take 3 GB and 16 s
 LOOK = 0.8  # features are found whose gradient is above this share of ρ1, as the solver does
@@ -360,7 +363,8 @@ def agree(*, solver: str, templates: str, fold: int, words: int | None, threads:
     """Objective and optimality after a solver's own training, and after more steps of the default one from there."""
     given = data_of("nettalk", fold, words)
     tol = None if solver in MOST else AGREED
-    own = SequenceTraining(solver=solver, max_iterations=MOST.get(solver), tol=tol, threads=threads)
+    most = MOST.get(solver, ITERATIONS)
+    own = SequenceTraining(solver=solver, max_iterations=most, tol=tol, threads=threads)
     task = own.prepare(TemplateFeatures(templates_of(templates)), *given.train)
     clock = Clock()
     first = finished(own.solve(task, Weights.zeros(task.problem.n_features)))
