@@ -173,7 +173,7 @@ def table3(asked: Asked) -> str:
     for name, published in PUBLISHED_REGULARISERS.items():
         ridge, ridges = None, []
         if name != "5-grm":
-            ridge = chosen_ridge(asked, name)
+            ridge = chosen_ridge(asked, "1-grm")
             ridges = asked.fits("nettalk", name, solver="lbfgs", l1=0.0, l2=ridge)
         each = [ridges, asked.fits("nettalk", name, l2=0.0), asked.fits("nettalk", name)]
         cells = [name, "–" if ridge is None else f"{ridge:g}"]

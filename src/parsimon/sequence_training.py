@@ -340,6 +340,7 @@ class SequenceTraining:
             "objective": result.objective,
             "kkt": result.kkt,
             "gap": result.gap,
+            "support": result.support,
             "history": thinned(result.history),
         }
 

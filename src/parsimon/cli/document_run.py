@@ -21,10 +21,9 @@ from parsimon.document_model import DocumentModel
 from parsimon.document_training import DocumentTraining
 from parsimon.errors import ParsimonError
 from parsimon.model_file import save_model
-from parsimon.report.document_tables import certified_text
 from parsimon.report.json_lines import JsonLines
 from parsimon.report.progress import Progress, progress
-from parsimon.report.tables import facts, file_size, of
+from parsimon.report.tables import facts, file_size, objective_text, of
 from parsimon.report.time_left import TimeLeft
 from parsimon.solvers.base import Event, Status
 
@@ -170,7 +169,7 @@ def summary_text(record: Mapping[str, Any]) -> str:
         told = of(record["relevant_groups"], record["groups_in_all"])
         pairs.append((f"{record['groups']}s", f"{told} found relevant"))
     if record["objective"] is not None:
-        pairs.append(("objective", certified_text(record)))
+        pairs.append(("objective", objective_text(record)))
     if record["dev"] is not None:
         pairs.append(("dev", f"{100 * record['dev']:.2f}% at iteration {record['dev_iteration']}"))
     if record["message"]:

@@ -30,7 +30,7 @@ from parsimon.growth import GrownStage, Growth, Stage
 from parsimon.inspect import summary
 from parsimon.losses import get_loss
 from parsimon.model_file import load_model, save_model
-from parsimon.penalties import ElasticNet, GroupLasso, Penalty
+from parsimon.penalties import ElasticNet, GroupLasso, KLNorm, L1Ball, Penalty
 from parsimon.problem import Problem
 from parsimon.report.json_lines import JsonLines
 from parsimon.report.progress import Progress, progress
@@ -152,7 +152,7 @@ def growth_of(job: SequenceJob, first: TemplateSet) -> Growth | None:
 def check_solver(job: SequenceJob) -> float | None:
     """Refuses a solver that cannot do what was asked; gives its tolerance."""
     loss, solver = job.method
-    penalty = ElasticNet(*job.strengths) if job.group_lasso is None else nothing(penalty_of(job))
+    penalty = penalty_of(job) if job.group_lasso is None else nothing(penalty_of(job))
     problem = Problem((), get_loss(loss), penalty, 0)
     return getattr(choose_solver(solver, problem, job.tol), "tol", None)
 
@@ -168,8 +168,16 @@ def check_selection(job: SequenceJob) -> None:
 
 
 def penalty_of(job: SequenceJob) -> Penalty:
-    """L1, L2 and groups as asked for."""
+    """L1, L2 and groups as asked for, or what takes their place."""
     l1, l2 = job.strengths
+    named = [name for name in ("kl_norm", "l1_ball", "group_lasso") if getattr(job, name) is not None]
+    if len(named) > 1:
+        one, other = (f"--{name.replace('_', '-')}" for name in named[:2])
+        raise ParsimonError(f"{one} and {other} are two penalties; give one of them.")
+    if job.kl_norm is not None:
+        return KLNorm(job.kl_norm, strength=l1 / job.kl_norm**0.5)
+    if job.l1_ball is not None:
+        return L1Ball(job.l1_ball)
     if job.group_lasso is None:
         return ElasticNet(l1=l1, l2=l2)
     grouping = {"template": ByTemplate, "attribute": ByAttribute, "label": ByLabel}[job.groups]()
@@ -234,7 +242,18 @@ def open_log(job: SequenceJob, resume: bool, stack: ExitStack) -> JsonLines | No
     )
     asked = {
         name: getattr(job, name)
-        for name in (*told, "group_lasso", "select", "budget", "grow", "prune", "debias", "threads")
+        for name in (
+            *told,
+            "kl_norm",
+            "l1_ball",
+            "group_lasso",
+            "select",
+            "budget",
+            "grow",
+            "prune",
+            "debias",
+            "threads",
+        )
     }
     asked |= dict(zip(("loss", "solver", "l1", "l2"), (*job.method, *job.strengths), strict=True))
     log.start(parsimon=__version__, model=str(job.model), resumed=resume, **asked)
@@ -292,6 +311,7 @@ class Trained:
             "objective": self.result.objective,
             "kkt": self.result.kkt,
             "gap": self.result.gap,
+            "support": self.result.support,
             "features": counts["features"],
             "candidate_features": counts["candidate_features"],
             "attributes": counts["attributes"],
@@ -398,8 +418,10 @@ def summary_text(record: dict[str, Any]) -> str:
             (f"stage {n}", str(GrownStage(**stage)))
             for n, stage in enumerate(record["stages"] or (), start=1)
         ),
-        ("objective", objective_text(record["objective"], record["kkt"])),
+        ("objective", objective_text(record)),
     ]
+    if record["support"]:
+        pairs.append(("support", f"{record['support']:,} outputs"))
     if record["dev"] is not None:
         pairs.append(("dev", f"{100 * record['dev']:.2f}% at iteration {record['dev_iteration']}"))
     pairs.append(("status", record["message"]))

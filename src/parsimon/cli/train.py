@@ -30,8 +30,13 @@ SOLVERS = (
     "block-working-set",
     "bcd",
     "fista",
-    "subgradient",
+    "frank-wolfe",
     "smoothing",
+    "subgradient",
+    "cutting-plane",
+    "em",
+    "one-slack",
+    "projected-subgradient",
     "mira",
     "sgd",
     "sgd-l1",
@@ -46,6 +51,16 @@ REFITS = {
     "perceptron": ("perceptron", "sgd"),
 }
 L1, L2, BUDGET = 0.5, 1e-5, 30
+# Solvers that can do with one of both only, or without any.
+STRENGTHS = {
+    "mira": (0.0, 0.0),
+    "sgd": (0.0, 0.0),
+    "frank-wolfe": (0.0, 1.0),
+    "one-slack": (0.0, 1.0),
+    "cutting-plane": (L1, 0.0),
+    "em": (L1, 0.0),
+    "projected-subgradient": (L1, 0.0),
+}
 GROW_AFTER = 10  # iterations of the stage before
 DEV_METRICS = ("auto", "f1", "accuracy")
 DEBIAS = 0.5  # the best of 0.1, 0.3, 0.5, 1, 2 on a held-out tenth of the chunking training set
@@ -79,6 +94,8 @@ class SequenceJob:
     float32: bool
     l1: float | None
     l2: float | None
+    kl_norm: float | None
+    l1_ball: float | None
     group_lasso: float | None
     groups: str
     loss: str | None
@@ -128,10 +145,11 @@ class SequenceJob:
 
     @property
     def strengths(self) -> tuple[float, float]:
-        """l1 and l2: as named, or else the defaults. `mira`, `sgd` and group penalties have none of their own."""
-        online = self.method[1] in ("mira", "sgd")
-        l1 = 0.0 if online or self.group_lasso is not None else L1
-        return l1 if self.l1 is None else self.l1, (0.0 if online else L2) if self.l2 is None else self.l2
+        """l1 and l2: as named, or else the defaults. Some solvers have their own, and group penalties no l1."""
+        l1, l2 = STRENGTHS.get(self.method[1], (L1, L2))
+        if self.group_lasso is not None:
+            l1 = 0.0
+        return l1 if self.l1 is None else self.l1, l2 if self.l2 is None else self.l2
 
 
 @click.group("train", context_settings=CONTEXT, short_help="Train a model.")
@@ -168,21 +186,35 @@ path = click.Path(path_type=Path)
 @number(
     "--l1",
     section=LEARNING,
-    show_default=f"{L1}; 0 with --group-lasso, mira or sgd",
+    show_default=f"{L1}; 0 with --group-lasso and solvers for L2 or none",
     help="L1 strength: the larger, the fewer features. Wapiti's rho1, CRFsuite's c1.",
 )
 @number(
     "--l2",
     section=LEARNING,
-    show_default=f"{L2}; 0 with mira or sgd",
+    show_default=f"{L2}; 1 with frank-wolfe and one-slack, 0 with solvers for L1 or none",
     help="L2 strength. Wapiti's rho2, twice CRFsuite's c2.",
+)
+@positive(
+    "--kl-norm",
+    section=LEARNING,
+    metavar="SHARPNESS",
+    help="In place of L1 and L2, the KL norm of Laplace M3Ns: an L1 norm of strength --l1 that is rounded off within "
+    "about 1/sqrt(SHARPNESS) of zero.",
+)
+@positive(
+    "--l1-ball",
+    section=LEARNING,
+    metavar="RADIUS",
+    help="In place of L1 and L2, all weights together are at most RADIUS in absolute value; for --solver "
+    "projected-subgradient or fista.",
 )
 @option(
     "--loss",
     section=LEARNING,
     type=click.Choice(LOSSES),
     show_default="log, or what --refit says",
-    help="'log' makes a conditional random field.",
+    help="'log' makes a conditional random field, 'hinge' a max-margin Markov network.",
 )
 @option(
     "--penalize-bias/--no-penalize-bias",
@@ -281,7 +313,9 @@ path = click.Path(path_type=Path)
     section=STOPPING,
     type=click.Choice(SOLVERS),
     show_default="auto, or what --refit says",
-    help="'auto' takes the first that fits the loss and the penalty; 'mira', 'sgd' and 'sgd-l1' learn online.",
+    help="'auto' takes the first that fits the loss and the penalty; 'mira', 'sgd' and 'sgd-l1' learn online; "
+    "'frank-wolfe' and 'one-slack' are for the hinge loss with L2, 'cutting-plane', 'em' and 'projected-subgradient' "
+    "with L1.",
 )
 @positive(
     "--tol",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ class L1Ball(BasePenalty):
     """
 
     radius: float
+    projection: ClassVar[bool] = True  # the proximal operator is the same for every step
 
     def __post_init__(self) -> None:
         check_strengths(radius=self.radius)

@@ -96,17 +96,10 @@ def summary_text(name: str, size: int, summary: Mapping[str, Any]) -> str:
         told = of(training["relevant_groups"], training.get("groups_in_all"))
         pairs.append((f"{training['groups']}s", f"{told} found relevant"))
     if training.get("objective") is not None:
-        pairs.append(("objective", certified_text(training)))
+        pairs.append(("objective", objective_text(training)))
     if training.get("status"):
         pairs.append(("status", training["status"]))
     return facts(pairs)
-
-
-def certified_text(result: Mapping[str, Any]) -> str:
-    """The objective, with what is known of its distance from the optimum: a gap where there is one."""
-    if result.get("gap") is None:
-        return objective_text(result["objective"], result.get("kkt"))
-    return f"{result['objective']:,.4f} (at most {result['gap']:.3g} above the optimum)"
 
 
 def settings_text(training: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -137,16 +137,21 @@ def summary_text(name: str, size: int, summary: dict[str, Any]) -> str:
         stages = enumerate(training["growth"]["stages"], start=1)
         pairs += [(f"stage {n}", str(GrownStage(**stage))) for n, stage in stages]
     if training.get("objective") is not None:
-        pairs.append(("objective", objective_text(training["objective"], training.get("kkt"))))
+        pairs.append(("objective", objective_text(training)))
+    if training.get("support"):
+        pairs.append(("support", f"{training['support']:,} outputs that the weights are made of"))
     if training.get("status"):
         pairs.append(("status", training["status"]))
     return facts(pairs)
 
 
-def objective_text(objective: float, kkt: float | None) -> str:
-    """The objective with what is known of its distance from optimality."""
-    residual = "not certified" if kkt is None else f"KKT residual {kkt:.3g}"
-    return f"{objective:,.4f} ({residual})"
+def objective_text(result: Mapping[str, Any]) -> str:
+    """The objective, with what is known of its distance from the optimum: a gap, if there is one worth telling."""
+    kkt, gap = result.get("kkt"), result.get("gap")
+    known = "not certified" if kkt is None else f"KKT residual {kkt:.3g}"
+    if gap is not None and (kkt is None or gap <= 0.01 * abs(result["objective"])):
+        known = f"at most {gap:.3g} above the optimum"
+    return f"{result['objective']:,.4f} ({known})"
 
 
 def of(part: int, whole: int | None) -> str:

@@ -15,8 +15,8 @@ best weights so far to the program's (Ben-Ameur & Neto 2007, "in-out separation"
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, ClassVar
 
@@ -25,7 +25,7 @@ import numpy as np
 from parsimon.arrays import Array
 from parsimon.certificate import lower_bound
 from parsimon.problem import Problem
-from parsimon.solvers.adaptive import Adaptive, Rounds, last
+from parsimon.solvers.adaptive import Adaptive, Rounds
 from parsimon.solvers.base import Iterate, Requires, Status, Weights
 from parsimon.solvers.frank_wolfe import FrankWolfe
 from parsimon.solvers.margin_program import MarginProgram
@@ -53,7 +53,8 @@ class CuttingPlane:
         penalty: Any = problem.penalty
         mass = weights_of_instances(problem)
         program = MarginProgram(np.broadcast_to(penalty.l1_strength, problem.n_features), mass)
-        inside, lowest, floor, support = self._rough(problem, start, program), np.inf, 0.0, 0
+        inside = yield from self._rough(problem, start, program)
+        lowest, floor, support = np.inf, 0.0, 0
         w, slack, evaluations = inside, np.zeros(len(mass)), 0
         for number in count():
             added, points = 0, [w]
@@ -79,10 +80,13 @@ class CuttingPlane:
             floor = max(floor, lower_bound(vertex.offset, -vertex.pull, penalty))
             program.forget(self.idle)
 
-    def _rough(self, problem: Problem, start: Weights, program: MarginProgram) -> Array:
+    def _rough(
+        self, problem: Problem, start: Weights, program: MarginProgram
+    ) -> Generator[Iterate, None, Array]:
         """Weights that are not bad, by the EM-style learner; the outputs that they are made of are the first rows."""
         learn = Rounds(problem, FrankWolfe())
-        rough = last(Adaptive(tol=self.rough).continued(problem, start, learn))
+        for rough in Adaptive(tol=self.rough).continued(problem, start, learn):
+            yield replace(rough, status=None)
         assert learn.dual is not None
         instance, cost, begin, index, value = learn.dual.planes.support()
         program.add(instance, Violated(cost, cost, [(0, begin, index, value)]), np.ones(len(cost), bool))

@@ -136,8 +136,11 @@ class _Level:
             self.base, self.since, self.delta = self.lowest, 0, self.GROW * self.delta
         elif self.since >= self.patience:
             self.base, self.since, self.delta = self.lowest, 0, self.SHRINK * self.delta
-        # With the penalty's share in it, as a step of the size before would see it.
-        whole = (w - problem.penalty.prox(w - self.last * gradient, self.last)) / self.last
+        whole = gradient
+        if not getattr(
+            problem.penalty, "projection", False
+        ):  # its share, as a step of the size before would see it
+            whole = (w - problem.penalty.prox(w - self.last * gradient, self.last)) / self.last
         square = float(whole @ whole)
         if square > 0:
             self.last = (objective - (self.base - self.delta)) / square
