@@ -745,7 +745,7 @@ def test_kl_slopes_by_hand() -> None:
     assert bend == pytest.approx(2 * 9 / (s * (s + 1)), rel=1e-8)
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "fista"])
+@pytest.mark.parametrize("solver", ["lbfgs", "fista"])
 def test_solvers_for_smooth_penalties_take_the_kl_norm(solver: str) -> None:
     problem = make_toy(1).problem("log", KLNorm(50.0, 0.2))
     result = drive(choose_solver(solver, problem, 1e-7), problem, Weights.zeros(problem.n_features))

@@ -179,7 +179,7 @@ def test_a_bound_is_never_above_the_optimum() -> None:
         ("log", GroupLasso(1.0, thirds(33)), "working-set"),
         ("log", OverlappingGroupLasso(1.0, crossing(33)), "working-set"),
         ("hinge", GroupLasso(1.0, thirds(33)), "smoothing"),
-        ("hinge", L1(1.0), "subgradient"),
+        ("hinge", L1(1.0), "smoothing"),
         ("perceptron", L1(1.0), "subgradient"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -18,6 +20,7 @@ from parsimon.problem import Problem
 from parsimon.solvers import (
     Adaptive,
     CuttingPlane,
+    Event,
     FrankWolfe,
     Monitor,
     OneSlack,
@@ -284,6 +287,32 @@ def test_a_sharp_laplace_m3n_is_an_l1_m3n() -> None:
         apart.append(abs(solve(Smoothing(tol=1e-4), toy.problem("hinge", penalty)).objective / exact - 1))
     assert apart[0] > apart[1] > apart[2]
     assert apart[2] < 0.01
+
+
+# ---- limits -------------------------------------------------------------------------------------------------
+
+KINDS = {"frank-wolfe": L2(0.1), "one-slack": L2(0.1), "cutting-plane": L1(0.1), "em": L1(0.1)}
+
+
+@pytest.mark.parametrize(("name", "penalty"), KINDS.items(), ids=KINDS)
+def test_ctrl_c_returns_the_best_so_far(name: str, penalty: Any) -> None:
+    problem = make_toy(21, lengths=(4, 5, 3, 4), n_node=8, real=True).problem("hinge", penalty)
+
+    def interrupt(event: Event) -> None:
+        if event.iteration == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    start = Weights.zeros(problem.n_features)
+    result = drive(choose_solver(name, problem, 1e-12), problem, start, Monitor(callbacks=[interrupt]))
+    assert result.status is Status.INTERRUPTED
+    assert len(result.history) in (3, 4)
+    assert problem.objective(result.weights.dense()) == pytest.approx(result.objective)
+
+
+@pytest.mark.parametrize(("name", "penalty"), KINDS.items(), ids=KINDS)
+def test_a_problem_without_features_has_only_costs(name: str, penalty: Any) -> None:
+    problem = make_toy(0, lengths=(2,)).problem("hinge", penalty).restrict(np.zeros(0, np.int64))
+    assert solve(choose_solver(name, problem), problem).objective == pytest.approx(2.0)
 
 
 # ---- what they are made of ----------------------------------------------------------------------------------

@@ -287,7 +287,9 @@ def test_the_start_is_left_alone() -> None:
 
 
 # Those that see all instances at every step and go on until a tolerance is met.
-ELSEWHERE = ("smoothing", "mira", "sgd", "sgd-l1", "proximal-newton", "admm")  # tested in files of their own
+ONLINE = ("mira", "sgd", "sgd-l1")
+MARGINS = ("smoothing", "frank-wolfe", "cutting-plane", "em")
+ELSEWHERE = (*ONLINE, *MARGINS, "proximal-newton", "admm")  # tested in files of their own
 BATCH = {name: kind for name, kind in SOLVERS.items() if name not in ELSEWHERE}
 every_kind = pytest.mark.parametrize("kind", BATCH.values(), ids=BATCH)
 

@@ -146,11 +146,11 @@ def summary_text(name: str, size: int, summary: dict[str, Any]) -> str:
 
 
 def objective_text(result: Mapping[str, Any]) -> str:
-    """The objective, with what is known of its distance from the optimum: a gap, if there is one worth telling."""
+    """The objective, with what is known of its distance from optimality."""
     kkt, gap = result.get("kkt"), result.get("gap")
-    known = "not certified" if kkt is None else f"KKT residual {kkt:.3g}"
-    if gap is not None and (kkt is None or gap <= 0.01 * abs(result["objective"])):
-        known = f"at most {gap:.3g} above the optimum"
+    known = "not certified" if gap is None else f"at most {gap:.3g} above the optimum"
+    if kkt is not None:
+        known = f"KKT residual {kkt:.3g}"
     return f"{result['objective']:,.4f} ({known})"
 
 
