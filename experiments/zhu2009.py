@@ -60,7 +60,7 @@ OCR_GRIDS: dict[str, Grid] = {
     "EM": alone(10, 3, 1.7, 1, 0.6, 0.3, 0.1, 0.03),
 }
 TITLES = {"LapM3N, EM": "LapM3N", "cutting plane": "L1-M3N", "EM": "L1-M3N"}
-STRENGTHS = (120.0, 90.0, 70.0, 50.0, 40.0, 30.0, 20.0, 10.0)  # ρ = 1/C where learners are compared
+STRENGTHS = (120.0, 90.0, 70.0, 50.0, 40.0, 20.0)  # ρ = 1/C where learners are compared
 OCR_STRENGTHS = (6.0, 3.0, 1.7, 1.0, 0.6, 0.3)
 FROM = 1.0  # the least strength at which the cutting plane's linear programs are tried on words
 GAPS = (0.1, 0.01, 0.001)

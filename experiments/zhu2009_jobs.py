@@ -141,7 +141,7 @@ METHODS = {
     "cutting plane": Method("hinge", L1, CuttingPlane(tol=1e-3)),
     "EM": Method("hinge", L1, Adaptive(tol=1e-3, drop=1e-3)),
     "EM, Σ τ = K": Method("hinge", SquaredL1, Adaptive(tol=1e-3, drop=1e-3)),
-    "subgradient": Method("hinge", L1Ball, ProjectedSubgradient(tol=1e-4)),
+    "subgradient": Method("hinge", L1Ball, ProjectedSubgradient(tol=1e-3, patience=50)),
 }
 
 
