@@ -49,8 +49,8 @@ void bind_flat(nb::module_& m) {
             require(w.size() == n && copies.size() == n && multipliers.size() == n, "there must be one number a feature");
             require(rho > 0, "rho must be above zero");
             nb::gil_scoped_release free;
-            const auto [apart, v, mw, a, value] = c.step(w.data(), rho, relaxation, copies.data(), multipliers.data(), threads);
-            return std::make_tuple(apart, v, mw, a, value);
+            const auto [apart, v, mw, value] = c.step(w.data(), rho, relaxation, copies.data(), multipliers.data(), threads);
+            return std::make_tuple(apart, v, mw, value);
         }, "w"_a, "rho"_a, "relaxation"_a, "copies"_a.noconvert(), "multipliers"_a.noconvert(), "threads"_a)
         .def("rescale", &GroupCopies::rescale, "factor"_a)
         .def("gauge", [](const GroupCopies& c, double rho, const In<double>& shift, int threads) {

@@ -26,7 +26,6 @@ class GroupCopies {
         double apart = 0;     // ‖v − Mw‖²
         double copies = 0;    // ‖v‖²
         double weights = 0;   // ‖Mw‖²
-        double duals = 0;     // ‖a‖²
         double value = 0;     // Σ_g λ_g ‖w_g‖
     };
 
@@ -115,7 +114,6 @@ class GroupCopies {
         norms.weights += weights;
         norms.value += strength_[g] * std::sqrt(weights);
         norms.copies += rest * rest * square;
-        norms.duals += share * share * square;
     }
 
     Norms add_up(const std::vector<Norms>& norms, double* copies, double* multipliers) const {
@@ -131,7 +129,6 @@ class GroupCopies {
             total.apart += norms[p].apart;
             total.copies += norms[p].copies;
             total.weights += norms[p].weights;
-            total.duals += norms[p].duals;
             total.value += norms[p].value;
         }
         return total;

@@ -444,8 +444,8 @@ class GroupCopies:
         copies: _Float64,
         multipliers: _Float64,
         threads: int,
-    ) -> tuple[float, float, float, float, float]:
-        """Updates v and u; ‖v − Mw‖², ‖v‖², ‖Mw‖², ‖a‖² and Σ λ_g ‖w_g‖. Mᵀv and Mᵀa are written."""
+    ) -> tuple[float, float, float, float]:
+        """Updates v and u; ‖v − Mw‖², ‖v‖², ‖Mw‖² and Σ λ_g ‖w_g‖. Mᵀv and Mᵀa are written."""
 
     def rescale(self, factor: float) -> None:
         """Multiplies the scaled multipliers a = u/ρ, because ρ changes."""

@@ -426,8 +426,9 @@ REFUSALS = [
         "working-set",
         "perceptron",
         L1(1.0),
-        "a smooth loss, and perceptron is not; use subgradient or mira or sgd or sgd-l1.",
+        "a smooth loss, and perceptron is not; use subgradient or sgd or sgd-l1.",
     ),
+    ("mira", "perceptron", L2(1.0), "the solver mira needs the hinge loss, not the perceptron loss"),
     ("newton", "log", L1(1.0), "no solver called 'newton'; choose from auto, lbfgs, proximal-newton"),
 ]
 

@@ -91,7 +91,7 @@ class Copies:
             self.copies = self.counts * w
             return Residuals(0.0, _ratio(np.linalg.norm(self.copies - before), np.linalg.norm(self.copies)))
         self.copies = np.empty_like(before)
-        apart, copies, weights, _, self.value = self.compiled.step(
+        apart, copies, weights, self.value = self.compiled.step(
             w, self.rho, self.relaxation, self.copies, self.multipliers, self.threads
         )
         moved = self.rho * float(np.linalg.norm(self.copies - before))

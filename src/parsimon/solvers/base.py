@@ -159,7 +159,6 @@ class Requires:
     separable_penalty: bool = False
     separable_or_groups: bool = False  # a penalty whose violations say which features or groups are missing
     groups: bool = False
-    decoded_loss: bool = False  # a loss of one best output, not of all of them
     hinge_loss: bool = False
     sizes_matter: bool = False  # a loss that is not smallest where all weights are zero
     marginals: bool = False
@@ -199,8 +198,6 @@ class Requires:
             return "an L1 or L2 penalty or both, or a penalty on groups"
         if self.groups and problem.penalty.groups is None:
             return "a penalty on groups"
-        if self.decoded_loss and problem.loss.oracle is Oracle.MARGINALS:
-            return f"the hinge or the perceptron loss, and {problem.loss.name} has no single best output"
         if self.hinge_loss and problem.loss.oracle is not Oracle.COST_ARGMAX:
             return f"the hinge loss, not the {problem.loss.name} loss"
         if self.sizes_matter and problem.loss.trivial_at_zero:

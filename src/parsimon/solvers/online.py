@@ -160,8 +160,8 @@ class Online:
 
     @property
     def requires(self) -> Requires:
-        """All labels, and for a passive-aggressive step a single best output."""
-        return Requires(online=True, decoded_loss=self.step.passive_aggressive)
+        """All labels, and for a passive-aggressive step the hinge loss: the perceptron's never leaves w = 0."""
+        return Requires(online=True, hinge_loss=self.step.passive_aggressive)
 
     def bind(self, features: FeatureTable) -> Online:
         """The same with the groups of its budget found among the features."""
