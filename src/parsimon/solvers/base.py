@@ -226,12 +226,8 @@ class Requires:
             )
         if self.strictly_convex_squares and not _is_squares(problem.penalty):
             return "an L2 penalty on all weights, biases included, and nothing else"
-        if self.pure_l1 and not (
-            getattr(problem.penalty, "l1", 0.0) > 0
-            and getattr(problem.penalty, "l2", 1.0) == 0
-            and problem.penalty.groups is None
-        ):
-            return "an L1 penalty, and nothing else"
+        if self.pure_l1 and not _is_l1(problem.penalty):
+            return "an L1 penalty on all weights, biases included, and nothing else"
         if self.majorizer and not hasattr(problem.penalty, "majorizer"):
             return "a penalty that lies below parabolas, such as L1, SquaredL1 or KLNorm"
         if self.majorizer and np.any(getattr(problem.penalty, "weight", None) == 0):
@@ -246,6 +242,11 @@ class Requires:
 def _is_squares(penalty: Penalty) -> bool:
     """Whether Ω(w) = Σ_k b_k/2 w_k² with every b_k above zero."""
     return isinstance(penalty, ElasticNet) and penalty.l1 == 0 and bool(np.all(penalty.l2_strength > 0))
+
+
+def _is_l1(penalty: Penalty) -> bool:
+    """Whether Ω(w) = Σ_k l1_k |w_k| with every l1_k above zero."""
+    return isinstance(penalty, ElasticNet) and penalty.l2 == 0 and bool(np.all(penalty.l1_strength > 0))
 
 
 @dataclass(frozen=True)
