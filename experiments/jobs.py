@@ -10,13 +10,14 @@ import json
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from parsimon.errors import ParsimonError
-from results import say
+from parsimon.report.markdown import replace_blocks
+from results import PAGES, say
 
 Job = Callable[..., dict[str, Any]]
 
@@ -92,3 +93,26 @@ def peak_mb() -> float:
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def run_parts(
+    parts: Mapping[str, Callable[[Any], str]], chosen: Sequence[str], asked: Any, page: str | None, jobs: Jobs
+) -> int:
+    """Runs the parts chosen (all, if none are), prints them, and puts them into the page of results that is named."""
+    unknown = [part for part in chosen if part not in parts]
+    if unknown:
+        say(f"there is no part {unknown[0]!r}; choose from {', '.join(parts)}")
+        return 2
+    try:
+        for name in chosen or parts:
+            say(f"== {name}")
+            text = parts[name](asked)
+            print(f"\n{text}", flush=True)
+            if page is not None:
+                replace_blocks(PAGES / page, {name: text})
+    except KeyboardInterrupt:
+        say(
+            f"interrupted; what was finished is in {jobs.remembered}, and the same command goes on from there"
+        )
+        return 130
+    return 0

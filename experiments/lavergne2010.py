@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from jobs import Jobs, run_job
+from jobs import Jobs, run_job, run_parts
 from lavergne2010_jobs import JOBS, NETTALK, OURS, TAGGED
-from parsimon.report.markdown import replace_blocks, table
+from parsimon.report.markdown import table
 from results import PAGES, figure, percent, say, whole
 
 PAGE = "lavergne2010.md"
@@ -424,27 +424,13 @@ def main() -> int:
     if options.job:
         return run_job(JOBS, *options.job)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the job under way is ended too
-    unknown = [part for part in options.parts if part not in PARTS]
-    if unknown:
-        say(f"there is no part {unknown[0]!r}; choose from {', '.join(PARTS)}")
-        return 2
     if options.write and options.words is not None:
         say("--words is for trying things out, and --write for results; leave one of them out")
         return 2
     sets, solvers = (frozenset(text.split(",")) - {""} for text in (options.sets, options.solvers))
     jobs = Jobs(Path(__file__).resolve(), options.cache, options.threads)
     asked = Asked(jobs, options.folds, options.words, sets, solvers, options.write)
-    try:
-        for name in options.parts or PARTS:
-            say(f"== {name}")
-            text = PARTS[name](asked)
-            print(f"\n{text}", flush=True)
-            if options.write:
-                replace_blocks(PAGES / PAGE, {name: text})
-    except KeyboardInterrupt:
-        say(f"interrupted; what was finished is in {options.cache}, and the same command goes on from there")
-        return 130
-    return 0
+    return run_parts(PARTS, options.parts, asked, PAGE if options.write else None, jobs)
 
 
 if __name__ == "__main__":

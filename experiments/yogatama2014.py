@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from jobs import Jobs, run_job
+from jobs import Jobs, run_job, run_parts
 from parsimon.document_training import DocumentTraining
 from parsimon.relevance import explain
 from parsimon.report.explanation_page import explanation_page
-from parsimon.report.markdown import replace_blocks, table
+from parsimon.report.markdown import table
 from results import PAGES, figure, percent, say, whole
 from yogatama2014_jobs import JOBS, NEWS, REVIEWS, documents_of, reader_of
 
@@ -303,19 +303,9 @@ def main() -> int:
     options = parser().parse_args()
     if options.job:
         return run_job(JOBS, *options.job)
-    unknown = [part for part in options.parts if part not in PARTS]
-    if unknown:
-        say(f"there is no part {unknown[0]!r}; choose from {', '.join(PARTS)}")
-        return 2
     jobs = Jobs(Path(__file__).resolve(), options.cache, options.threads)
     asked = Asked(jobs, tuple(options.tasks.split(",")), options.write)
-    for name in options.parts or PARTS:
-        say(f"== {name}")
-        text = PARTS[name](asked)
-        print(f"\n{text}", flush=True)
-        if options.write:
-            replace_blocks(PAGES / PAGE, {name: text})
-    return 0
+    return run_parts(PARTS, options.parts, asked, PAGE if options.write else None, jobs)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from jobs import Jobs, run_job
-from parsimon.report.markdown import replace_blocks, table
+from jobs import Jobs, run_job, run_parts
+from parsimon.report.markdown import table
 from results import PAGES, figure, percent, say, whole
 from zhu2009_jobs import JOBS, RACERS
 
@@ -675,10 +675,6 @@ def main() -> int:
     options = parser().parse_args()
     if options.job:
         return run_job(JOBS, *options.job)
-    unknown = [part for part in options.parts if part not in PARTS]
-    if unknown:
-        say(f"there is no part {unknown[0]!r}; choose from {', '.join(PARTS)}")
-        return 2
     if options.write and options.small:
         say("--small is for trying things out, and --write for results; leave one of them out")
         return 2
@@ -686,17 +682,7 @@ def main() -> int:
     plan = SMALL if options.small else Plan()
     plan = plan if options.limit is None else replace(plan, race=options.limit)
     asked = Asked(jobs, max(1, options.jobs), plan, options.scale, options.nine, options.write)
-    try:
-        for name in options.parts or PARTS:
-            say(f"== {name}")
-            text = PARTS[name](asked)
-            print(f"\n{text}", flush=True)
-            if options.write:
-                replace_blocks(PAGES / PAGE, {name: text})
-    except KeyboardInterrupt:
-        say(f"interrupted; what was finished is in {options.cache}, and the same command goes on from there")
-        return 130
-    return 0
+    return run_parts(PARTS, options.parts, asked, PAGE if options.write else None, jobs)
 
 
 if __name__ == "__main__":

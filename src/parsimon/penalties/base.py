@@ -171,6 +171,13 @@ def _with_groups(penalty: Any, groups: Groups) -> Any:
     return replace(penalty, groups=groups)
 
 
+def exempted(weight: Array | None, features: IntArray, n_features: int) -> Array:
+    """The weights of a penalty's terms, with these features left out."""
+    out = np.ones(n_features) if weight is None else weight.copy()
+    out[features] = 0.0
+    return out
+
+
 def check_strengths(**strengths: float) -> None:
     """Strengths must be finite and not negative."""
     for name, strength in strengths.items():

@@ -8,7 +8,7 @@ import numpy as np
 
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
-from parsimon.penalties.base import BasePenalty, check_strengths
+from parsimon.penalties.base import BasePenalty, check_strengths, exempted
 
 
 def soft_threshold(v: Array, threshold: float | Array) -> Array:
@@ -146,9 +146,7 @@ class ElasticNet(BasePenalty):
         """The same penalty, except that these features are not penalised."""
         if len(features) == 0:
             return self
-        weight = np.ones(n_features) if self.weight is None else self.weight.copy()
-        weight[features] = 0.0
-        return replace(self, weight=weight)
+        return replace(self, weight=exempted(self.weight, features, n_features))
 
 
 def L1(strength: float) -> ElasticNet:

@@ -8,7 +8,7 @@ import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.penalties.base import BasePenalty, check_strengths
+from parsimon.penalties.base import BasePenalty, check_strengths, exempted
 
 PRECISION = 8 * float(np.finfo(np.float64).eps)
 MOST_STEPS = 50  # of Newton; it takes about five
@@ -126,9 +126,7 @@ class KLNorm(BasePenalty):
         """The same penalty, except that these features are not penalised."""
         if len(features) == 0:
             return self
-        weight = np.ones(n_features) if self.weight is None else self.weight.copy()
-        weight[features] = 0.0
-        return replace(self, weight=weight)
+        return replace(self, weight=exempted(self.weight, features, n_features))
 
     def scaled(self, strength: float) -> KLNorm:
         """The same with another `strength`."""
