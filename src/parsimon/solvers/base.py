@@ -97,6 +97,7 @@ class Iterate:
     phase: str = ""
     status: Status | None = None
     instantiated: tuple[int, ...] = ()  # how many weights existed, along the way
+    selected: int | None = None  # how many features were ever looked at more closely
     support: int | None = (
         None  # outputs that the weights are made of: those with a multiplier that is not zero
     )
@@ -119,6 +120,7 @@ class Event:
     gap: float | None = None
     dev: float | None = None
     instantiated: tuple[int, ...] = ()
+    selected: int | None = None
     support: int | None = None
 
 
