@@ -212,6 +212,10 @@ class Requires:
             return "a cost that is one number for every wrong label, and this one depends on the labels"
         if self.blocks and any(not hasattr(batch.design, "new_descent") for batch in problem.batches):
             return "a structure with block coordinate descent"
+        if (self.online or self.blocks) and any(
+            getattr(batch.design, "forbidden", None) is not None for batch in problem.batches
+        ):
+            return "chains in which any label may follow any other, so an order of 1"
         if self.log_loss and problem.loss.name != "log":
             return f"the log loss, not the {problem.loss.name} loss"
         if self.all_labels and any(some_missing(batch.gold) for batch in problem.batches):
