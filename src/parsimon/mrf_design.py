@@ -136,9 +136,12 @@ class MRFDesign:
 
     def scores_of(self, values: Array, features: IntArray) -> MRFParts:
         """Φ w where only the given features (ascending) are not zero."""
-        w = np.zeros(self.n_features)
-        w[features] = values
-        return self.scores(w)
+        few = self.restrict(features)
+        scores, out = few.scores(values), MRFParts.zeros(self.graph)
+        at, kept = self.graph.edge_at, np.searchsorted(self.edge_numbers, few.edge_numbers)
+        out.node[:] = scores.node
+        out.edge[_ranges(at[kept], at[kept + 1])] = scores.edge
+        return out
 
     def pullback(self, parts: MRFParts, out: Array) -> None:
         """out += Φᵀ parts."""

@@ -63,7 +63,8 @@ def test_choices_are_those_that_the_library_has():
     from parsimon.losses import LOSSES as losses
     from parsimon.solvers import SOLVERS as solvers
 
-    assert {*LOSSES, "squared"} == set(losses)  # that one is for numbers, not for labels
+    # Those two are for numbers and for Markov random fields, not for sequences.
+    assert {*LOSSES, "squared", "pseudo-likelihood"} == set(losses)
     of_sequences = {name for name, make in solvers.items() if not make().requires.coordinates}
     assert set(SOLVERS) == {"auto", *of_sequences}
     assert DEV_METRICS == ("auto", "f1", "accuracy")
