@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -46,6 +46,7 @@ class DocumentModel:
     ['good', 'bad']
     """
 
+    kind: ClassVar[str] = "document"
     labels: tuple[str, ...]
     words: tuple[str, ...]
     weights: Array  # (words, width): width 1 for two labels, else one column a label

@@ -1,8 +1,7 @@
 """The model file: safetensors arrays with a JSON header. No pickle; a hostile file gives a clear error.
 
-Only what is not zero is in it. Of a sequence model: the labels of each feature, its weight, and the strings and
-tuples of the attributes that are left. Of a document model: the words that are left, and their weights. All
-integers are in the smallest types that hold them. The header's `kind` says which of the two it is.
+Only what is not zero is in it, and all integers are in the smallest types that hold them. The header's `kind` says
+what model it is of; every kind has a file of its own (`KINDS`), which takes a model apart and puts it together.
 """
 
 from __future__ import annotations
@@ -10,27 +9,44 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, is_dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, overload
 
 import numpy as np
 
-from parsimon.arrays import IntArray
+from parsimon.arrays import Array, IntArray
 from parsimon.atomic import write_atomically
-from parsimon.design import FeatureIndex
 from parsimon.errors import ParsimonError
-from parsimon.features.item_features import ItemFeatures, MatrixFeatures
-from parsimon.features.template_features import TemplateFeatures
-from parsimon.sequence_model import SequenceModel
 
 if TYPE_CHECKING:
     from parsimon.document_model import DocumentModel
-
-Model: TypeAlias = "SequenceModel | DocumentModel"
-Kind: TypeAlias = Literal["sequence", "document"]
+    from parsimon.sequence_model import SequenceModel
 
 FORMAT = 1
-SPACES: dict[str, Any] = {space.kind: space for space in (TemplateFeatures, ItemFeatures, MatrixFeatures)}
+Kind: TypeAlias = Literal["sequence", "document"]
+# Where `take_apart(model) -> (header, tensors)` and `put_together(header, tensors) -> model` of a kind are. The
+# weights and `info` are written here, the same for all.
+KINDS = {
+    "sequence": "parsimon.sequence_file",
+    "document": "parsimon.document_file",
+}
+
+
+class Model(Protocol):
+    """What can be in a model file: its kind is one of `KINDS`."""
+
+    kind: ClassVar[str]
+
+    @property
+    def weights(self) -> Array:
+        """Numbers, none of which need be kept if it is zero."""
+        ...
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """How it was trained."""
+        ...
 
 
 def smallest(values: IntArray) -> IntArray:
@@ -61,44 +77,14 @@ def dump_model(model: Model, *, dtype: str = "float64") -> bytes:
         raise ParsimonError(f"weights are kept as float64 or float32, not {dtype!r}.")
     if model.weights.size and np.abs(model.weights).max() > np.finfo(dtype).max:
         raise ParsimonError("a weight is too large for float32; keep float64.")
-    header, tensors = _sequence_parts(model) if isinstance(model, SequenceModel) else _document_parts(model)
-    header = {"format": FORMAT, **header, "info": jsonable(model.info)}
+    header, tensors = import_module(KINDS[model.kind]).take_apart(model)
+    header = {"format": FORMAT, "kind": model.kind, **header, "info": jsonable(model.info)}
     tensors["weights"] = model.weights.astype(dtype)
     packed = {
         name: np.ascontiguousarray(smallest(v) if np.issubdtype(v.dtype, np.integer) else v)
         for name, v in tensors.items()
     }
     return bytes(save(packed, metadata={"parsimon": json.dumps(header, ensure_ascii=False)}))
-
-
-def _sequence_parts(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is said of a sequence model in the header, and its arrays but the weights."""
-    settings, arrays = model.space.state()
-    tensors: dict[str, Any] = {f"space.{name}": values for name, values in arrays.items()}
-    for name, rows in (("node", model.index.node), ("pair", model.index.pair)):
-        attribute, column = rows.describe(np.arange(rows.n_features, dtype=np.int64))
-        tensors[f"{name}.features"] = np.bincount(attribute, minlength=rows.n_attributes)
-        tensors[f"{name}.column"] = column
-    space = {"kind": model.space.kind, **settings}
-    return {"kind": "sequence", "labels": list(model.labels), "space": space}, tensors
-
-
-def _document_parts(model: DocumentModel) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The same of a document model."""
-    header = {
-        "kind": "document",
-        "labels": list(model.labels),
-        "values": model.values,
-        "reader": model.reader.settings(),
-    }
-    tensors: dict[str, Any] = {"bias": model.bias}
-    text = [word.encode("utf-8", "surrogatepass") for word in model.known]
-    tensors["words.text"] = np.frombuffer(b"".join(text), np.uint8)
-    tensors["words.length"] = np.array([len(word) for word in text], np.int64)
-    if model.all_idf is not None:
-        tensors["idf"] = model.all_idf
-        tensors["weighed"] = model.places
-    return header, tensors
 
 
 @overload
@@ -112,8 +98,8 @@ def load_model(path: str | Path, kind: None = None) -> Any: ...
 def load_model(path: str | Path, kind: Kind | None = None) -> Any:
     """Reads a model. A file that is not one, or is damaged or from a newer version, is an error that says so.
 
-    It is a `SequenceModel` or a `DocumentModel`, whichever was saved; one of another `kind` than the one that is
-    needed is an error, too.
+    It is a `SequenceModel`, a `DocumentModel` or whatever was saved; one of another `kind` than the one that is needed
+    is an error, too.
     """
     path = Path(path)
     try:
@@ -138,14 +124,14 @@ def parse_model(content: bytes, name: str = "the model", kind: Kind | None = Non
 
     header = _header(content, name)
     found = str(header.get("kind"))
-    if found not in ASSEMBLE:
+    if found not in KINDS:
         raise ParsimonError(
             f"{name} is a model of a kind that this version of Parsimon does not know ({found})."
         )
     if kind is not None and found != kind:
         raise ParsimonError(f"{name} is a {found} model, but a {kind} model is needed here.")
     try:
-        return ASSEMBLE[found](header, load(content))
+        return import_module(KINDS[found]).put_together(header, load(content))
     except (
         SafetensorError,
         KeyError,
@@ -180,92 +166,6 @@ def _header(content: bytes, name: str) -> dict[str, Any]:
             "it was written by a newer version, so install that."
         )
     return header
-
-
-def _sequence_model(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
-    labels = tuple(str(label) for label in header["labels"])
-    settings = dict(header["space"])
-    space_class = SPACES[settings.pop("kind")]
-    arrays = {name.removeprefix("space."): v for name, v in tensors.items() if name.startswith("space.")}
-    space = space_class.from_state(settings, arrays)
-    weights = tensors["weights"].astype(np.float64)
-    if weights.ndim != 1 or not np.isfinite(weights).all():
-        raise ValueError("a weight is not finite, or weights are not a vector")
-    if len(set(labels)) != len(labels) or not labels:
-        raise ValueError("labels must be there, and differ")
-    index = FeatureIndex(
-        len(labels),
-        _rows(tensors, "node", space.n_node, len(labels)),
-        _rows(tensors, "pair", space.n_pair, len(labels) ** 2),
-    )
-    if index.n_features != len(weights):
-        raise ValueError("there are not as many weights as features")
-    return SequenceModel(labels, space, index, weights, dict(header["info"]))
-
-
-def _document_model(header: dict[str, Any], tensors: dict[str, Any]) -> DocumentModel:
-    from parsimon.document_model import DocumentModel
-    from parsimon.text.reader import TextReader
-
-    known = _strings(tensors["words.text"], tensors["words.length"])
-    if len(set(known)) != len(known):
-        raise ValueError("a word is there twice")
-    weights, bias = (tensors[name].astype(np.float64) for name in ("weights", "bias"))
-    idf = tensors["idf"].astype(np.float64) if "idf" in tensors else None
-    for values in (weights, bias, *(() if idf is None else (idf,))):
-        if not np.isfinite(values).all():
-            raise ValueError("a number is not finite")
-    if weights.ndim != 2 or bias.ndim != 1 or (idf is not None) != (header["values"] == "tf-idf"):
-        raise ValueError("weights must be a table, biases a vector, and idf is there with tf-idf")
-    weighed = known if idf is None else [known[i] for i in _places(tensors["weighed"], len(known))]
-    return DocumentModel(
-        tuple(str(label) for label in header["labels"]),
-        tuple(weighed),
-        weights,
-        bias,
-        TextReader.from_settings(dict(header["reader"])),
-        header["values"],
-        all_words=() if idf is None else tuple(known),
-        all_idf=idf,
-        info=dict(header["info"]),
-    )
-
-
-ASSEMBLE: dict[str, Any] = {"sequence": _sequence_model, "document": _document_model}
-
-
-def _strings(text: Any, length: Any) -> list[str]:
-    """Strings that stand end to end, given how many bytes each has."""
-    if not np.issubdtype(length.dtype, np.integer) or length.ndim != 1 or text.ndim != 1:
-        raise ValueError("lengths of words must be integers")
-    content, ends = text.astype(np.uint8).tobytes(), np.cumsum(length, dtype=np.float64)
-    if (length < 0).any() or (ends[-1] if len(ends) else 0) != len(content):
-        raise ValueError("the words do not have the lengths that they should have")
-    ends = ends.astype(np.int64)
-    return [
-        content[b:e].decode("utf-8", "surrogatepass")
-        for b, e in zip((ends - length.astype(np.int64)).tolist(), ends.tolist(), strict=True)
-    ]
-
-
-def _places(places: IntArray, n: int) -> list[int]:
-    """Numbers below n, all different."""
-    if not np.issubdtype(places.dtype, np.integer) or places.ndim != 1:
-        raise ValueError("places of words must be integers")
-    out: list[int] = places.tolist()
-    if any(not 0 <= place < n for place in out) or len(set(out)) != len(out):
-        raise ValueError("a word with a weight is not there")
-    return out
-
-
-def _rows(tensors: dict[str, Any], name: str, n_attributes: int, width: int) -> Any:
-    from parsimon._core import FeatureRows
-
-    counts = tensors[f"{name}.features"].astype(np.int64)
-    if len(counts) != n_attributes:
-        raise ValueError("there are not as many attributes as the header says")
-    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return FeatureRows(n_attributes, width, start, tensors[f"{name}.column"].astype(np.int32))
 
 
 def jsonable(value: Any) -> Any:

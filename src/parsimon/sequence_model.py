@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class SequenceModel:
     number for each, none of them zero.
     """
 
+    kind: ClassVar[str] = "sequence"
     labels: tuple[str, ...]
     space: FeatureSpace
     index: FeatureIndex

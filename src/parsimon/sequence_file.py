@@ -1,0 +1,58 @@
+"""A sequence model in a model file: the labels of each feature, and the strings and tuples of what is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from parsimon.design import FeatureIndex
+from parsimon.features.item_features import ItemFeatures, MatrixFeatures
+from parsimon.features.template_features import TemplateFeatures
+from parsimon.sequence_model import SequenceModel
+
+SPACES: dict[str, Any] = {space.kind: space for space in (TemplateFeatures, ItemFeatures, MatrixFeatures)}
+
+
+def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is said of a model in the header, and its arrays but the weights."""
+    settings, arrays = model.space.state()
+    tensors: dict[str, Any] = {f"space.{name}": values for name, values in arrays.items()}
+    for name, rows in (("node", model.index.node), ("pair", model.index.pair)):
+        attribute, column = rows.describe(np.arange(rows.n_features, dtype=np.int64))
+        tensors[f"{name}.features"] = np.bincount(attribute, minlength=rows.n_attributes)
+        tensors[f"{name}.column"] = column
+    space = {"kind": model.space.kind, **settings}
+    return {"labels": list(model.labels), "space": space}, tensors
+
+
+def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
+    """The model again, or a `ValueError` or `KeyError` that says what is wrong with it."""
+    labels = tuple(str(label) for label in header["labels"])
+    settings = dict(header["space"])
+    space_class = SPACES[settings.pop("kind")]
+    arrays = {name.removeprefix("space."): v for name, v in tensors.items() if name.startswith("space.")}
+    space = space_class.from_state(settings, arrays)
+    weights = tensors["weights"].astype(np.float64)
+    if weights.ndim != 1 or not np.isfinite(weights).all():
+        raise ValueError("a weight is not finite, or weights are not a vector")
+    if len(set(labels)) != len(labels) or not labels:
+        raise ValueError("labels must be there, and differ")
+    index = FeatureIndex(
+        len(labels),
+        _rows(tensors, "node", space.n_node, len(labels)),
+        _rows(tensors, "pair", space.n_pair, len(labels) ** 2),
+    )
+    if index.n_features != len(weights):
+        raise ValueError("there are not as many weights as features")
+    return SequenceModel(labels, space, index, weights, dict(header["info"]))
+
+
+def _rows(tensors: dict[str, Any], name: str, n_attributes: int, width: int) -> Any:
+    from parsimon._core import FeatureRows
+
+    counts = tensors[f"{name}.features"].astype(np.int64)
+    if len(counts) != n_attributes:
+        raise ValueError("there are not as many attributes as the header says")
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return FeatureRows(n_attributes, width, start, tensors[f"{name}.column"].astype(np.int32))
