@@ -30,9 +30,11 @@ class DiscreteTable:
     codes: IntArray  # (rows, columns)
 
     @classmethod
-    def learn(cls, X: Any, *, max_states: int = MAX_STATES) -> DiscreteTable:
+    def learn(
+        cls, X: Any, *, names: Sequence[str] | None = None, max_states: int = MAX_STATES
+    ) -> DiscreteTable:
         """From a data frame, an array or a list of rows; the states of a column are those in it, sorted."""
-        names, columns = _columns(X)
+        names, columns = _columns(X, names)
         if not columns or not len(columns[0]):
             raise ParsimonError("X has no cells; give a table with at least one row and one column.")
         categories, codes = [], np.empty((len(columns[0]), len(columns)), np.int64)
@@ -107,9 +109,11 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
     return weights
 
 
-def _columns(X: Any) -> tuple[tuple[str, ...], list[list[State]]]:
-    """Names, and the states of each column as plain Python values."""
+def _columns(X: Any, given: Sequence[str] | None = None) -> tuple[tuple[str, ...], list[list[State]]]:
+    """Names, those given or else its own, and the states of each column as plain Python values."""
     names, raw = _raw_columns(X)
+    if given is not None:
+        names = tuple(given)
     if len(set(names)) != len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise ParsimonError(f"two columns are called {twice!r}; give every column a name of its own.")

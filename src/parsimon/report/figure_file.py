@@ -10,6 +10,15 @@ from parsimon.atomic import write_atomically
 from parsimon.errors import ParsimonError
 
 
+ENDINGS = (".png", ".svg", ".pdf")
+
+
+def check_ending(path: Path) -> None:
+    """Refuses, before any work, a file whose name is none of a picture."""
+    if path.suffix.lower() not in ENDINGS:
+        raise ParsimonError(f"cannot draw to {path}: name a file that ends in .png, .svg or .pdf.")
+
+
 def save_figure(figure: Any, path: Path) -> None:
     """Writes a figure in the format that the file's name ends in, whole or not at all."""
     buffer = io.BytesIO()

@@ -1,0 +1,127 @@
+"""How strong the penalty of a network should be: along a path of strengths, by a criterion or on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from parsimon.arrays import Array, IntArray
+from parsimon.errors import ParsimonError
+
+if TYPE_CHECKING:
+    from parsimon.network_training import NetworkTask, NetworkTraining
+    from parsimon.solvers import Weights
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkPath:
+    """Falling strengths, with a score of each (the larger, the better) and how many edges it leaves."""
+
+    alphas: Array
+    scores: Array
+    n_edges: IntArray
+    criterion: str  # what the scores are
+    best: int
+
+    @property
+    def alpha(self) -> float:
+        """The strength with the best score."""
+        return float(self.alphas[self.best])
+
+    def to_dict(self) -> dict[str, Any]:
+        """For model files."""
+        return {
+            "alphas": self.alphas.tolist(),
+            "scores": self.scores.tolist(),
+            "n_edges": self.n_edges.tolist(),
+            "criterion": self.criterion,
+            "best": self.best,
+        }
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> NetworkPath:
+        """From a model file."""
+        return cls(
+            np.array(told["alphas"], np.float64),
+            np.array(told["scores"], np.float64),
+            np.array(told["n_edges"], np.int64),
+            str(told["criterion"]),
+            int(told["best"]),
+        )
+
+
+Choice: TypeAlias = Callable[["NetworkTraining", "NetworkTask"], "tuple[NetworkPath, Weights]"]
+
+
+def by_criterion(
+    training: NetworkTraining, task: NetworkTask, *, extended: bool
+) -> tuple[NetworkPath, Weights]:
+    """Minus BIC or EBIC of the edges that each strength leaves, their weights learnt again nearly without penalty.
+
+    As Foygel & Drton (2010) do: a penalised fit would blame the edges for what the penalty has shrunk. What is nearly
+    a likelihood, by belief propagation, counts as one; for the pseudo-likelihood see `parsimon.network_criterion`. Of
+    strengths that leave the same edges the smallest is taken, which shrinks their weights least.
+    """
+    from parsimon.network_criterion import criterion, effective_parameters
+
+    alphas = training.alphas(task)
+    gamma = training.gamma if extended else 0.0
+    scores, n_edges, weights, seen = [], [], [], {}
+    for _, problem, result in training.along(task, alphas):
+        edges = task.edges_of(result.weights)
+        key = edges.tobytes()
+        if key not in seen:
+            refitted = training.refit(problem, task, edges, result.weights)
+            model = training.model(task, refitted.weights, edges, {})
+            features = task.features_with(edges)
+            loss = problem.loss_and_full_gradient(refitted.weights.at(features), features)[0]
+            d = float(np.count_nonzero(model.weights))
+            if training.loss == "pseudo-likelihood":
+                d_effective = effective_parameters(model, task.table.codes, task.counts)
+            else:
+                d_effective = d
+            inflation = d_effective / d if d else 1.0
+            seen[key] = -criterion(
+                loss, d_effective, len(edges), task.n_rows, len(task.table.names), gamma * inflation
+            )
+        scores.append(seen[key])
+        n_edges.append(len(edges))
+        weights.append(result.weights)
+    name = f"EBIC, gamma {gamma:g}" if extended else "BIC"
+    kind = "pseudo-" if training.loss == "pseudo-likelihood" else ""
+    best = len(scores) - 1 - int(np.argmax(scores[::-1]))
+    return NetworkPath(alphas, np.array(scores), np.array(n_edges), f"-{kind}{name}", best), weights[best]
+
+
+def by_folds(training: NetworkTraining, task: NetworkTask) -> tuple[NetworkPath, Weights]:
+    """The mean log pseudo-likelihood of a row that was held out."""
+    n = len(task.table)
+    if n < training.cv:
+        raise ParsimonError(f"cv is {training.cv}, but there are only {n} rows; give fewer folds.")
+    alphas = training.alphas(task)
+    fold = np.random.default_rng(training.seed).permutation(np.arange(n) % training.cv)
+    total = np.zeros(len(alphas))
+    for k in range(training.cv):
+        rows, held = task.part(np.flatnonzero(fold != k)), task.part(np.flatnonzero(fold == k))
+        # Losses are summed, so a strength for all rows is less for fewer.
+        share = rows.n_rows / task.n_rows
+        for i, (_, _, result) in enumerate(training.along(rows, alphas * share)):
+            model = training.model(rows, result.weights, rows.edges_of(result.weights), {})
+            of_rows = model.log_likelihood(held.table.codes, "pseudo-likelihood", threads=training.threads)
+            total[i] += float(np.dot(of_rows, np.ones(len(of_rows)) if held.counts is None else held.counts))
+    fits = [result.weights for _, _, result in training.along(task, alphas)]
+    n_edges = np.array([len(task.edges_of(weights)) for weights in fits])
+    best = int(np.argmax(total))
+    name = "held-out log pseudo-likelihood a row"
+    return NetworkPath(alphas, total / task.n_rows, n_edges, name, best), fits[best]
+
+
+CRITERIA: dict[str, Choice] = {
+    "bic": partial(by_criterion, extended=False),
+    "ebic": partial(by_criterion, extended=True),
+    "cv": by_folds,
+}
