@@ -18,6 +18,7 @@ using namespace parsimon;
 
 void bind_flat(nb::module_& m);    // flat_bindings.cpp
 void bind_planes(nb::module_& m);  // plane_bindings.cpp
+void bind_graphs(nb::module_& m);  // graph_bindings.cpp
 
 namespace {
 
@@ -529,6 +530,11 @@ NB_MODULE(_core, m) {
         .def_prop_ro("n_rows", [](const LinearMap& map) { return map.rows().size(); })
         .def_prop_ro("n_features", [](const LinearMap& map) { return map.features().size(); })
         .def_prop_ro("n_entries", [](const LinearMap& map) { return map.rows().entries(); })
+        .def("row_sizes", [](const LinearMap& map) {
+            std::vector<int64_t> sizes(map.rows().size());
+            for (int64_t r = 0; r < map.rows().size(); ++r) sizes[r] = map.rows().start[r + 1] - map.rows().start[r];
+            return give(std::move(sizes));
+        }, "How many attributes fire on each row.")
         .def_prop_ro("features", [](const LinearMap& map) -> const FeatureRows& { return map.features(); }, nb::rv_policy::reference_internal)
         .def("restrict", [](const LinearMap& map, const In<int64_t>& features, int threads) {
             nb::gil_scoped_release free;
@@ -826,5 +832,6 @@ NB_MODULE(_core, m) {
     }, "a"_a, "b"_a, "The inner product, summed in a fixed order.");
     bind_flat(m);
     bind_planes(m);
+    bind_graphs(m);
     m.def("exponentials", [](InOut<double> x) { kernels().exponentials(x.data(), static_cast<int64_t>(x.size())); }, "x"_a.noconvert());
 }

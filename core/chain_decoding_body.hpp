@@ -139,17 +139,6 @@ inline void chain_kbest(const ChainShape& shape, const PartScores& parts, int32_
     });
 }
 
-// SplitMix64 (Steele, Lea, Flood 2014): a stream per (seed, sequence), so draws do not depend on threads.
-struct SplitMix {
-    uint64_t state;
-    double uniform() {
-        uint64_t z = (state += 0x9E3779B97F4A7C15ull);
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-        return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-    }
-};
-
 // Forward filtering, backward sampling: y_T ~ α_T, then y_{t−1} ~ α_{t−1}(·) pair_t(·, y_t).
 inline bool chain_sample(const ChainShape& shape, const PartScores& scores, uint64_t seed, int32_t n_draws, int32_t* labels,
                          int threads) {
@@ -165,7 +154,7 @@ inline bool chain_sample(const ChainShape& shape, const PartScores& scores, uint
         if (lattice.length == 0) return;
         forward<Log>(scores.node + at * Y, at, table, lattice, lattice.length);
         if (!(lattice.log_z > minus_infinity)) { feasible = false; return; }
-        SplitMix random{seed ^ (static_cast<uint64_t>(i) * 0xD1342543DE82EF95ull)};
+        SplitMix random = SplitMix::stream(seed, i);  // of its own, so draws do not depend on threads
         std::vector<double> weight(Y), into(Y);
         auto draw = [&](auto&& log_weight) {
             double high = minus_infinity, total = 0;

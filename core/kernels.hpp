@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "linear_map.hpp"
+#include "random.hpp"
 
 namespace parsimon {
 

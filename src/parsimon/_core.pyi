@@ -148,6 +148,9 @@ class LinearMap:
     def n_features(self) -> int: ...
     @property
     def n_entries(self) -> int: ...
+    def row_sizes(self) -> _Int64:
+        """How many attributes fire on each row."""
+
     @property
     def features(self) -> FeatureRows: ...
     def restrict(self, features: _Integers, threads: int = 1) -> LinearMap: ...
@@ -486,3 +489,66 @@ class Planes:
     def dual(self) -> float: ...
     def support(self) -> tuple[_Integers, _Float64, _Integers, _Integers, _Float64]: ...
     def weights(self) -> _Float64: ...
+
+class Graph:
+    """Discrete variables, and pairs of them that are scored together: instances side by side."""
+
+    def __init__(
+        self, arity: _Integers, edges: _Integers, node_start: _Integers, edge_start: _Integers
+    ) -> None: ...
+    def marginals(
+        self,
+        node: _Float64,
+        edge: _Float64,
+        settings: tuple[int, float, int, float, bool],
+        messages: _Float64,
+        message_at: _Integers,
+        log_z: _Float64,
+        node_out: _Float64,
+        edge_out: _Float64,
+        threads: int,
+    ) -> tuple[_Int32, _Float64, _Float64]:
+        """Sum-product belief propagation: sweeps, the largest change of a message and the damping, by instance.
+
+        Settings are the number of a schedule, the tolerance, the most sweeps, damping, and whether to raise it.
+        """
+
+    def argmax(
+        self,
+        node: _Float64,
+        edge: _Float64,
+        settings: tuple[int, float, int, float, bool],
+        messages: _Float64,
+        message_at: _Integers,
+        states: _Int32,
+        threads: int,
+    ) -> tuple[_Int32, _Float64, _Float64]:
+        """Max-product belief propagation, and states that fit together."""
+
+    def sample(
+        self,
+        node: _Float64,
+        edge: _Float64,
+        seed: int,
+        chains: int,
+        burn_in: int,
+        thin: int,
+        start: _Integers,
+        states: _Int32,
+        threads: int,
+    ) -> bool:
+        """Gibbs sampling; False if a variable had no possible state."""
+
+    def conditionals(
+        self,
+        node: _Float64,
+        edge: _Float64,
+        states: _Integers,
+        weights: _Float64,
+        value: _Float64,
+        moments: _Float64,
+        node_out: _Float64,
+        edge_out: _Float64,
+        threads: int,
+    ) -> None:
+        """Every variable given all others: minus log-probabilities of rows (variables × rows) and derivatives."""

@@ -7,7 +7,7 @@
 | perceptron | max_y s(y) − s(gold)                         | the argmax                  |
 | squared    | ½ (s − gold)²                                | the mean, which is s itself |
 
-The gradient with respect to part scores is μ − gold.
+The gradient with respect to part scores is μ − gold. Markov random fields also have the pseudo-likelihood.
 """
 
 from __future__ import annotations
@@ -106,7 +106,9 @@ class Log(_Nameless):
 
 
 def some_missing(gold: Any) -> bool:
-    """Whether an output is not known: a label below zero. Numbers always are."""
+    """Whether an output is not known: a label below zero. Numbers always are; what is no array says so itself."""
+    if not isinstance(gold, np.ndarray):
+        return bool(gold.some_missing)
     return bool(np.issubdtype(gold.dtype, np.integer) and np.any(gold < 0))
 
 
@@ -146,6 +148,40 @@ class Squared(_Nameless):
     def variances(self, structure: Structure, marginals: Array) -> Any:
         """One."""
         return structure.variances(marginals)
+
+
+@dataclass(frozen=True)
+class PseudoLikelihood(_Nameless):
+    """−Σ_v log p(y_v | all others) (Besag 1975): a convex stand-in for the log loss where log Z cannot be had.
+
+    Nothing is summed over outputs, so value and gradient are exact on any graph; with enough data it finds the same
+    weights.
+    """
+
+    name: ClassVar[str] = "pseudo-likelihood"
+    oracle: ClassVar[Oracle] = Oracle.CONDITIONALS
+    smooth: ClassVar[bool] = True
+    partial_labels: ClassVar[bool] = False
+    trivial_at_zero: ClassVar[bool] = False
+
+    def __call__(self, structure: Any, scores: Any, gold: Any) -> tuple[float, Any]:
+        """Σ −log p(y_v | others), and its derivatives by part scores."""
+        values, parts, _ = self.each(structure, scores, gold)
+        return structure.weigh(values), parts
+
+    def with_marginals(self, structure: Any, scores: Any, gold: Any) -> tuple[float, Any, Array]:
+        """The same, and the mean and variance of conditional probabilities."""
+        values, parts, moments = self.each(structure, scores, gold)
+        return structure.weigh(values), parts, moments
+
+    def each(self, structure: Any, scores: Any, gold: Any) -> tuple[Array, Any, Array]:
+        """The same, before it is summed."""
+        values, parts, moments = structure.conditionals(scores, gold)
+        return values, parts, moments
+
+    def variances(self, structure: Any, marginals: Array) -> Any:
+        """The second derivatives by node scores; those by edge scores nearly."""
+        return structure.conditional_variances(marginals)
 
 
 class _Piecewise:
@@ -374,13 +410,13 @@ class Perceptron(_Nameless, _Piecewise):
         return structure.weigh(best - structure.score(scores, gold)), parts
 
 
-LOSSES: dict[str, type[Log] | type[Hinge] | type[Perceptron] | type[Squared]] = {
-    loss.name: loss for loss in (Log, Hinge, Perceptron, Squared)
+LOSSES: dict[str, type[Log] | type[Hinge] | type[Perceptron] | type[Squared] | type[PseudoLikelihood]] = {
+    loss.name: loss for loss in (Log, Hinge, Perceptron, Squared, PseudoLikelihood)
 }
 
 
 def get_loss(loss: str | Loss) -> Loss:
-    """A loss by name (``log``, ``hinge``, ``perceptron``, ``squared``), or the loss given."""
+    """A loss by name (``log``, ``hinge``, ``perceptron``, ``squared``, ``pseudo-likelihood``), or the loss given."""
     if not isinstance(loss, str):
         return loss
     if loss not in LOSSES:

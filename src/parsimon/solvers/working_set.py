@@ -275,10 +275,9 @@ def look_at_groups(problem: Problem, weights: Weights) -> GroupView:
 
 def _gap(problem: Problem, objective: float, a: float, gradient: Array, penalty: Any) -> float | None:
     """How much lower the optimum can be, where that is known: a convex loss, a penalty on all features."""
-    complete = not any(
-        some_missing(batch.gold) for batch in problem.batches
-    )  # else the problem is not convex
-    if problem.loss.name != "log" or not complete:
+    # With missing labels the problem is not convex, and neither is what belief propagation takes for log Z.
+    convex = all(batch.structure.exact and not some_missing(batch.gold) for batch in problem.batches)
+    if problem.loss.name != "log" or not convex:
         return None
     bound = lower_bound(a, gradient, penalty)
     return objective - bound if bound > 0 else None

@@ -1,7 +1,28 @@
 """Structures: from part scores to outputs. They see neither weights nor features."""
 
 from parsimon.structures.base import Oracle, Structure
+from parsimon.structures.belief_propagation import BeliefPropagation
 from parsimon.structures.chain import Chain, ChainParts
 from parsimon.structures.flat import Flat, FlatParts, Real
+from parsimon.structures.graph import Graph, MRFParts
+from parsimon.structures.inference import InferenceReport
+from parsimon.structures.junction_tree import JunctionTree
+from parsimon.structures.pairwise_mrf import PairwiseMRF
+from parsimon.structures.table import Table
 
-__all__ = ["Chain", "ChainParts", "Flat", "FlatParts", "Oracle", "Real", "Structure"]
+__all__ = [
+    "BeliefPropagation",
+    "Chain",
+    "ChainParts",
+    "Flat",
+    "FlatParts",
+    "Graph",
+    "InferenceReport",
+    "JunctionTree",
+    "MRFParts",
+    "Oracle",
+    "PairwiseMRF",
+    "Real",
+    "Structure",
+    "Table",
+]

@@ -17,6 +17,7 @@ class Oracle(Enum):
     KBEST = "k-best"
     SAMPLE = "sampling"
     MEAN = "the mean of a real output"
+    CONDITIONALS = "the probability of each label given all others"
 
 
 class Structure(Protocol):
@@ -28,7 +29,11 @@ class Structure(Protocol):
     """
 
     oracles: ClassVar[frozenset[Oracle]]
-    exact: ClassVar[bool]
+
+    @property
+    def exact(self) -> bool:
+        """Whether answers are right, or only nearly so."""
+        ...
 
     @property
     def n_instances(self) -> int:

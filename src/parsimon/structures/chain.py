@@ -93,7 +93,7 @@ class Chain:
     ([0, 0, 1], 4.0)
     """
 
-    oracles: ClassVar[frozenset[Oracle]] = frozenset(Oracle) - {Oracle.MEAN}
+    oracles: ClassVar[frozenset[Oracle]] = frozenset(Oracle) - {Oracle.MEAN, Oracle.CONDITIONALS}
     exact: ClassVar[bool] = True
 
     def __init__(

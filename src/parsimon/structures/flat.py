@@ -28,7 +28,7 @@ class FlatParts:
         self.node *= factor
 
 
-class _Weighted:
+class Weighted:
     """Instances that count once, or as often as their weights say."""
 
     def __init__(self, n_instances: int, weights: Array | None) -> None:
@@ -50,7 +50,7 @@ class _Weighted:
         return values * (self.weights if values.ndim == 1 else self.weights[:, None])
 
 
-class Flat(_Weighted):
+class Flat(Weighted):
     """A batch of instances with one label each.
 
     >>> import numpy as np
@@ -147,7 +147,7 @@ class Flat(_Weighted):
         return self
 
 
-class Real(_Weighted):
+class Real(Weighted):
     """A batch of instances with a number each, which has a normal distribution around its score: least squares.
 
     Its log-partition function is s²/2, its mean s; and with the score s·y − y²/2 of an output y, log Z − score is
