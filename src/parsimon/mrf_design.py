@@ -226,7 +226,7 @@ def _blocks(blocks: list[Array]) -> tuple[LinearMap, IntArray]:
     """A block-diagonal map, one score a row; and where the features of every block start."""
     kinds = {id(block): block for block in blocks}  # there are few distinct ones
     kind = np.array([id(block) for block in blocks])
-    shape = np.array([block.shape for block in blocks]).reshape(-1, 2)
+    shape = np.array([block.shape for block in blocks], np.int64).reshape(-1, 2)
     row_at, start = (np.concatenate([[0], np.cumsum(sizes)]) for sizes in shape.T)
     size = np.zeros(row_at[-1], np.int64)  # of every row
     for number, block in kinds.items():
