@@ -20,13 +20,15 @@ from parsimon.mrf_design import contrast_code
 from parsimon.network_model import NetworkModel
 
 
-def criterion(loss: float, n_weights: float, n_edges: int, n_rows: float, n_variables: int, gamma: float) -> float:
+def criterion(
+    loss: float, n_weights: float, n_edges: int, n_rows: float, n_variables: int, gamma: float
+) -> float:
     """BIC, or with γ > 0 the extended one: the smaller, the better. `n_weights` may be the effective number.
 
     >>> round(criterion(100.0, 3, 1, 50, 10, gamma=0.0), 3), round(criterion(100.0, 3, 1, 50, 10, gamma=0.5), 3)
     (211.736, 216.341)
     """
-    return 2 * loss + n_weights * np.log(n_rows) + 4 * gamma * n_edges * np.log(n_variables)
+    return float(2 * loss + n_weights * np.log(n_rows) + 4 * gamma * n_edges * np.log(n_variables))
 
 
 @dataclass(frozen=True)

@@ -48,4 +48,4 @@ def _edges(edges: Any, arity: list[int]) -> IntArray:
         raise ValueError("an edge does not join two variables, or is there twice")
     if any(arity[u] < 2 or arity[v] < 2 for u, v in pairs):
         raise ValueError("an edge joins a variable that has one state")
-    return edges.astype(np.int64)
+    return np.asarray(edges, np.int64)

@@ -119,15 +119,15 @@ class NetworkModel:
     @cached_property
     def signed(self) -> BoolArray:
         """Whether both ends of an edge have two states, so that its strength has a sign."""
-        return np.all(self.arity[self.edges] == 2, axis=1)
+        return np.asarray(np.all(self.arity[self.edges] == 2, axis=1))
 
     @cached_property
     def strengths(self) -> Array:
         """The norm of each edge's weights; of binary pairs, the one weight itself."""
-        out = np.array([np.linalg.norm(self.weights[self.features_of_edge(e)]) for e in range(len(self.edges))])
-        signs = [self.weights[self.features_of_edge(e)[0]] < 0 for e in np.flatnonzero(self.signed)]
-        out = out.reshape(-1)
-        out[self.signed] *= np.where(signs, -1.0, 1.0)
+        out = np.zeros(len(self.edges))
+        for e, signed in enumerate(self.signed.tolist()):
+            weights = self.weights[self.features_of_edge(e)]
+            out[e] = weights[0] if signed else np.linalg.norm(weights)
         return out
 
     def strongest(self, top: int | None = None, variable: str | None = None) -> list[Edge]:
@@ -249,7 +249,10 @@ class NetworkModel:
         """
         if method == "pseudo-likelihood":
             return sum(
-                (_log_softmax_at(scores, codes[:, v]) for v, scores in enumerate(self.conditional_scores(codes))),
+                (
+                    _log_softmax_at(scores, codes[:, v])
+                    for v, scores in enumerate(self.conditional_scores(codes))
+                ),
                 np.zeros(len(codes)),
             )
         if method not in SCORES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -62,39 +62,46 @@ def by_criterion(
 ) -> tuple[NetworkPath, Weights]:
     """Minus BIC or EBIC of the edges that each strength leaves, their weights learnt again nearly without penalty.
 
-    As Foygel & Drton (2010) do: a penalised fit would blame the edges for what the penalty has shrunk. What is nearly
-    a likelihood, by belief propagation, counts as one; for the pseudo-likelihood see `parsimon.network_criterion`. Of
-    strengths that leave the same edges the smallest is taken, which shrinks their weights least.
+    As Foygel & Drton (2010) do: a penalised fit would blame the edges for what the penalty has shrunk. Of strengths
+    that leave the same edges the smallest is taken, which shrinks their weights least. What belief propagation takes
+    for the likelihood is no judge of edges that make loops, so then it is the pseudo-likelihood that judges, too.
     """
-    from parsimon.network_criterion import criterion, effective_parameters
-
     alphas = training.alphas(task)
+    judge = training if training.sound else replace(training, loss="pseudo-likelihood")
     gamma = training.gamma if extended else 0.0
-    scores, n_edges, weights, seen = [], [], [], {}
-    for _, problem, result in training.along(task, alphas):
+    known: dict[bytes, float] = {}
+    scores, n_edges, weights = [], [], []
+    for alpha, _, result in training.along(task, alphas):
         edges = task.edges_of(result.weights)
         key = edges.tobytes()
-        if key not in seen:
-            refitted = training.refit(problem, task, edges, result.weights)
-            model = training.model(task, refitted.weights, edges, {})
-            features = task.features_with(edges)
-            loss = problem.loss_and_full_gradient(refitted.weights.at(features), features)[0]
-            d = float(np.count_nonzero(model.weights))
-            if training.loss == "pseudo-likelihood":
-                d_effective = effective_parameters(model, task.table.codes, task.counts)
-            else:
-                d_effective = d
-            inflation = d_effective / d if d else 1.0
-            seen[key] = -criterion(
-                loss, d_effective, len(edges), task.n_rows, len(task.table.names), gamma * inflation
-            )
-        scores.append(seen[key])
+        if key not in known:
+            known[key] = -_judged(judge, task, edges, alpha, result.weights, gamma)
+        scores.append(known[key])
         n_edges.append(len(edges))
         weights.append(result.weights)
-    name = f"EBIC, gamma {gamma:g}" if extended else "BIC"
-    kind = "pseudo-" if training.loss == "pseudo-likelihood" else ""
     best = len(scores) - 1 - int(np.argmax(scores[::-1]))
-    return NetworkPath(alphas, np.array(scores), np.array(n_edges), f"-{kind}{name}", best), weights[best]
+    kind = "pseudo-" if judge.loss == "pseudo-likelihood" else ""
+    name = f"-{kind}EBIC, gamma {gamma:g}" if extended else f"-{kind}BIC"
+    return NetworkPath(alphas[: len(scores)], np.array(scores), np.array(n_edges), name, best), weights[best]
+
+
+def _judged(
+    judge: NetworkTraining, task: NetworkTask, edges: IntArray, alpha: float, start: Weights, gamma: float
+) -> float:
+    """The criterion of some edges, their weights learnt again."""
+    from parsimon.network_criterion import criterion, effective_parameters
+
+    problem = judge.problem(task, alpha)
+    weights = judge.refit(problem, task, edges, start).weights
+    model = judge.model(task, weights, edges, {})
+    features = task.features_with(edges)
+    loss = problem.loss_and_full_gradient(weights.at(features), features)[0]
+    d = float(np.count_nonzero(model.weights))
+    counted = d
+    if judge.loss == "pseudo-likelihood":
+        counted = effective_parameters(model, task.table.codes, task.counts)
+    excess = counted / d if d else 1.0
+    return criterion(loss, counted, len(edges), task.n_rows, len(task.table.names), gamma * excess)
 
 
 def by_folds(training: NetworkTraining, task: NetworkTask) -> tuple[NetworkPath, Weights]:
@@ -104,7 +111,7 @@ def by_folds(training: NetworkTraining, task: NetworkTask) -> tuple[NetworkPath,
         raise ParsimonError(f"cv is {training.cv}, but there are only {n} rows; give fewer folds.")
     alphas = training.alphas(task)
     fold = np.random.default_rng(training.seed).permutation(np.arange(n) % training.cv)
-    total = np.zeros(len(alphas))
+    total, reached = np.zeros(len(alphas)), len(alphas)
     for k in range(training.cv):
         rows, held = task.part(np.flatnonzero(fold != k)), task.part(np.flatnonzero(fold == k))
         # Losses are summed, so a strength for all rows is less for fewer.
@@ -113,11 +120,13 @@ def by_folds(training: NetworkTraining, task: NetworkTask) -> tuple[NetworkPath,
             model = training.model(rows, result.weights, rows.edges_of(result.weights), {})
             of_rows = model.log_likelihood(held.table.codes, "pseudo-likelihood", threads=training.threads)
             total[i] += float(np.dot(of_rows, np.ones(len(of_rows)) if held.counts is None else held.counts))
-    fits = [result.weights for _, _, result in training.along(task, alphas)]
+        reached = min(reached, i + 1)
+    fits = [result.weights for _, _, result in training.along(task, alphas[:reached])]
+    scores = total[: len(fits)] / task.n_rows
     n_edges = np.array([len(task.edges_of(weights)) for weights in fits])
-    best = int(np.argmax(total))
+    best = int(np.argmax(scores))
     name = "held-out log pseudo-likelihood a row"
-    return NetworkPath(alphas, total / task.n_rows, n_edges, name, best), fits[best]
+    return NetworkPath(alphas[: len(fits)], scores, n_edges, name, best), fits[best]
 
 
 CRITERIA: dict[str, Choice] = {

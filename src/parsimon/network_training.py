@@ -19,10 +19,11 @@ from parsimon.network_selection import CRITERIA, NetworkPath
 from parsimon.network_stability import edge_frequencies
 from parsimon.penalties import ElasticNet, GroupLasso, Penalty
 from parsimon.problem import Batch, Problem
-from parsimon.solvers import Monitor, Result, Solver, Weights, choose_solver, drive
+from parsimon.solvers import Monitor, Result, Solver, Status, Weights, choose_solver, drive
 from parsimon.solvers.base import thinned
 from parsimon.structures.graph import Graph
-from parsimon.structures.pairwise_mrf import PairwiseMRF, Table
+from parsimon.structures.pairwise_mrf import PairwiseMRF
+from parsimon.structures.table import Table
 
 LOSSES = ("pseudo-likelihood", "log")
 METHODS = {inference: method for method, inference in SCORES.items()}
@@ -37,7 +38,9 @@ class NetworkTask:
     table: DiscreteTable
     counts: Array | None  # how much each row counts
     edges: IntArray  # (E, 2): pairs of variables with two states or more
-    bounds: IntArray  # where the features of each variable begin, then those of each edge, and where the last end
+    bounds: (
+        IntArray  # where the features of each variable begin, then those of each edge, and where the last end
+    )
     graph: Graph
     design: MRFDesign
     penalty: Any
@@ -171,7 +174,17 @@ class NetworkTraining:
         if hasattr(solver, "threads"):
             solver = replace(solver, threads=self.threads)  # type: ignore[type-var]
         watch = Monitor(self.max_iterations, self.time_limit, self.callbacks)
-        return drive(solver, problem, start or Weights.zeros(problem.n_features), watch)
+        begin = Weights.zeros(problem.n_features) if start is None else start
+        # Where belief propagation is far off, its gradient is not that of its log Z, curvatures come out absurd, and
+        # the solver stalls; its status tells, so numbers that run over on the way need not be mentioned.
+        quiet: Any = "warn" if self.sound else "ignore"
+        with np.errstate(over=quiet, invalid=quiet):
+            return drive(solver, problem, begin, watch)
+
+    @property
+    def sound(self) -> bool:
+        """Whether losses and gradients are what they are said to be on all graphs."""
+        return self.loss == "pseudo-likelihood" or INFERENCE[self.inference]().exact
 
     def refit(self, problem: Problem, task: NetworkTask, edges: IntArray, start: Weights) -> Result:
         """Weights of some edges only, with hardly any penalty, since these edges are chosen already."""
@@ -186,12 +199,17 @@ class NetworkTraining:
     def along(
         self, task: NetworkTask, alphas: Array, start: Weights | None = None
     ) -> Iterator[tuple[float, Problem, Result]]:
-        """Fits for falling strengths, each started from the one before."""
+        """Fits for falling strengths, each started from the one before.
+
+        Ends where belief propagation no longer leads downhill.
+        """
         for alpha in alphas.tolist():
             problem = self.problem(task, alpha)
             result = self.solve(problem, start)
             start = result.weights
             yield alpha, problem, result
+            if not self.sound and result.status is Status.STALLED:
+                break
 
     def alphas(self, task: NetworkTask) -> Array:
         """A geometric path down from the strength at which no edge is left."""
@@ -215,7 +233,9 @@ class NetworkTraining:
             alpha = float(problem.penalty.restrict(others).dual_norm(gradient[others]))
         return max(alpha, 1e-12)
 
-    def model(self, task: NetworkTask, weights: Weights, edges: IntArray, info: dict[str, Any]) -> NetworkModel:
+    def model(
+        self, task: NetworkTask, weights: Weights, edges: IntArray, info: dict[str, Any]
+    ) -> NetworkModel:
         """The network with some of the edges."""
         kept = weights.at(task.features_with(edges))
         return NetworkModel(task.table.names, task.table.categories, task.edges[edges], kept, info)
@@ -276,7 +296,9 @@ def check_settings(training: NetworkTraining) -> None:
     if isinstance(penalty, str) and penalty not in ("auto", *PENALTIES):
         raise ParsimonError(f"there is no penalty {penalty!r}; choose from auto, {', '.join(PENALTIES)}.")
     if training.loss not in LOSSES:
-        raise ParsimonError(f"there is no loss {training.loss!r} for networks; choose from {', '.join(LOSSES)}.")
+        raise ParsimonError(
+            f"there is no loss {training.loss!r} for networks; choose from {', '.join(LOSSES)}."
+        )
     if training.inference not in INFERENCE:
         raise ParsimonError(f"inference is {training.inference!r}; choose from {', '.join(INFERENCE)}.")
     if not training.node_share > 0:
@@ -301,8 +323,8 @@ def _checked_penalty(penalty: Any, n_features: int) -> Any:
     n = n if weight is None or penalty.groups is not None else len(weight)
     if (penalty.groups is not None and not isinstance(penalty.groups, Groups)) or n != n_features:
         raise ParsimonError(
-            f"the penalty is not one of the {n_features} features of this table's network, those of its variables first, "
-            "then those of its edges; make it for these, or use penalty='auto'."
+            f"the penalty is not one of the {n_features} features of this table's network, those of its variables "
+            "first, then those of its edges; make it for these, or use penalty='auto'."
         )
     return penalty
 

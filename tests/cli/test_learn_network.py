@@ -185,7 +185,9 @@ def test_no_header(run: Any, tmp_path: Path, rows: list[list[str]]) -> None:
 
 def test_rows_with_missing_values_can_be_dropped(run: Any, tmp_path: Path, rows: list[list[str]]) -> None:
     path = write_csv(tmp_path / "t.csv", [["", "yes", "no", "west"], *rows, ["no", "?", "NA", "west"]])
-    refused(run("learn", "network", path), "t.csv, line 2: the value of 'smoker' is missing", "--missing drop")
+    refused(
+        run("learn", "network", path), "t.csv, line 2: the value of 'smoker' is missing", "--missing drop"
+    )
     result = run("learn", "network", path, "--missing", "drop")
     assert "400 rows (2 with missing values left out)" in result.stdout
 
@@ -303,7 +305,10 @@ def test_sample(run: Any, model: Path, tmp_path: Path) -> None:
     assert run("sample", model, "-n", 5, "--given", "smoker=yes", "-o", target).exit_code == 0
     assert all(line.startswith("yes,") for line in target.read_text().splitlines()[1:])
     refused(run("sample", model, "--given", "smoker"), "write COLUMN=STATE")
-    refused(run("sample", model, "--given", "smoker=maybe"), "'maybe' is no state of 'smoker', which has 'no', 'yes'")
+    refused(
+        run("sample", model, "--given", "smoker=maybe"),
+        "'maybe' is no state of 'smoker', which has 'no', 'yes'",
+    )
     refused(run("sample", model, "--given", "smok=yes"), "did you mean 'smoker'?")
 
 

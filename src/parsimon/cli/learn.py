@@ -30,7 +30,7 @@ Examples:
 """
 
 
-class Strength(click.ParamType):
+class Strength(click.ParamType[float | str]):
     """A number above zero, or how one is chosen."""
 
     name = "strength"
@@ -44,7 +44,9 @@ class Strength(click.ParamType):
         except ValueError:
             number = float("nan")
         if not 0 < number < float("inf"):
-            self.fail(f"{value!r} is neither a number above zero nor one of {', '.join(CRITERIA)}.", param, ctx)
+            self.fail(
+                f"{value!r} is neither a number above zero nor one of {', '.join(CRITERIA)}.", param, ctx
+            )
         return number
 
 
@@ -93,7 +95,9 @@ def learn() -> None:
 )
 @click.argument("table", metavar="TABLE")
 @option("-m", "--model", section=FILES, type=path, metavar="MODEL", help="The model file to write.")
-@option("--draw", section=FILES, type=path, metavar="FILE", help="Draw the network: a .png, .svg or .pdf file.")
+@option(
+    "--draw", section=FILES, type=path, metavar="FILE", help="Draw the network: a .png, .svg or .pdf file."
+)
 @option("--edges", section=FILES, type=path, metavar="FILE", help="Write the edges, separated by tabs.")
 @option("--log", section=FILES, type=path, metavar="FILE", help="Write what happens, one JSON object a line.")
 @option(
@@ -151,7 +155,10 @@ def learn() -> None:
     help="What stands between cells.",
 )
 @option(
-    "--header/--no-header", section=READING, default=True, help="Whether the first line has the columns' names."
+    "--header/--no-header",
+    section=READING,
+    default=True,
+    help="Whether the first line has the columns' names.",
 )
 @option(
     "--missing",
@@ -171,10 +178,26 @@ def learn() -> None:
     metavar="N",
     help="Stop after N iterations (of every fit on the way).",
 )
-@positive("--time-limit", section=STOPPING, metavar="SECONDS", help="Stop every fit on the way after this time.")
+@positive(
+    "--time-limit", section=STOPPING, metavar="SECONDS", help="Stop every fit on the way after this time."
+)
 @threads_option
-@option("--seed", section=RUNNING, type=click.IntRange(min=0), default=0, metavar="N", help="For random halves and folds.")
-@option("--top", section=RUNNING, type=click.IntRange(min=0), default=10, metavar="N", help="How many edges to print.")
+@option(
+    "--seed",
+    section=RUNNING,
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="For random halves and folds.",
+)
+@option(
+    "--top",
+    section=RUNNING,
+    type=click.IntRange(min=0),
+    default=10,
+    metavar="N",
+    help="How many edges to print.",
+)
 @option(
     "-v",
     "--verbose",

@@ -107,8 +107,9 @@ def fit(job: NetworkJob, watch: Progress, callbacks: list[Any]) -> NetworkModel:
         threads=job.threads,
         seed=job.seed,
         callbacks=callbacks,
-        **({} if job.solver is None else {"solver": job.solver}),
     )
+    if job.solver is not None:
+        training = replace(training, solver=job.solver)
     model = training.fit(discrete(csv, job)).model
     return replace(model, info={**model.info, "dropped": csv.dropped})
 
@@ -138,7 +139,12 @@ def edges_file(model: NetworkModel) -> str:
     stable = model.info.get("stability") is not None
     lines = ["\t".join(("first", "second", "strength", *(("stability",) if stable else ())))]
     for edge in model.strongest():
-        cells = [edge.first, edge.second, f"{edge.strength:.6g}", *([f"{edge.stability:.4g}"] if stable else [])]
+        cells = [
+            edge.first,
+            edge.second,
+            f"{edge.strength:.6g}",
+            *([f"{edge.stability:.4g}"] if stable else []),
+        ]
         lines.append("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in cells))
     return "\n".join(lines) + "\n"
 

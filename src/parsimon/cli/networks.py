@@ -28,8 +28,8 @@ def predict(model: NetworkModel, job: Any) -> None:
 def evaluate(model: NetworkModel, job: Any) -> None:
     """Refused: a network has no labels."""
     raise ParsimonError(
-        f"{job.model} is a Markov network, which has no labels to compare; MarkovNetwork.load(...).score(...) gives the "
-        "log-likelihood of other rows."
+        f"{job.model} is a Markov network, which has no labels to compare; MarkovNetwork.load(...).score(...) "
+        "gives the log-likelihood of other rows."
     )
 
 
@@ -50,7 +50,9 @@ def inspect(
 
     for option, given in (("--template", template), ("--transitions", transitions)):
         if given:
-            raise ParsimonError(f"{name} is a Markov network, and {option} is for sequence models; leave it out.")
+            raise ParsimonError(
+                f"{name} is a Markov network, and {option} is for sequence models; leave it out."
+            )
     edges = model.strongest(variable=label)
     record = {"model": name, "bytes": Path(name).stat().st_size, **model.summary()}
     if as_json:

@@ -26,7 +26,9 @@ Examples:
 
 @command("sample", epilog=EXAMPLES, short_help="Draw rows from a Markov network.")
 @click.argument("model", metavar="MODEL")
-@option("-n", "--rows", type=click.IntRange(min=1), default=100, metavar="N", section="Rows", help="How many.")
+@option(
+    "-n", "--rows", type=click.IntRange(min=1), default=100, metavar="N", section="Rows", help="How many."
+)
 @option(
     "--given",
     multiple=True,
@@ -34,7 +36,14 @@ Examples:
     section="Rows",
     help="Only rows in which a column has this state (may be repeated).",
 )
-@option("--seed", type=click.IntRange(min=0), default=0, metavar="N", section="Rows", help="Another seed, other rows.")
+@option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    section="Rows",
+    help="Another seed, other rows.",
+)
 @option(
     "-o",
     "--output",

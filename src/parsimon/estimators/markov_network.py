@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from parsimon.arrays import Array, IntArray
+from parsimon.arrays import Array
 from parsimon.discrete_table import MAX_STATES, DiscreteTable, check_weights, encode
 from parsimon.errors import ParsimonError
 from parsimon.model_file import load_model, save_model
@@ -23,12 +23,13 @@ from parsimon.network_training import SOLVER, NetworkFit, NetworkTraining
 from parsimon.penalties import Penalty
 from parsimon.solvers import Event, Solver
 
+
 class MarkovNetwork(BaseEstimator):
     """A sparse Markov network of the columns of a table: which depend on each other, given all the others, and how.
 
     Minimises Σ loss + alpha · Ω over the rows. P(x) ∝ exp(Σ_v s_v(x_v) + Σ_{uv} s_uv(x_u, x_v)); all pairs of columns
     are candidates, and those whose weights end at zero are no edges. With binary columns Ω is the L1 norm of one weight
-    an edge (an Ising model); with more states, a group lasso with a group for every edge, by the square root of its size.
+    an edge (an Ising model); with more states, a group lasso with a group for every edge, by the root of its size.
 
     Parameters
     ----------
@@ -213,7 +214,7 @@ class MarkovNetwork(BaseEstimator):
         if getattr(self, "_frame", False):
             from pandas import DataFrame
 
-            return DataFrame(dict(zip(model.names, columns, strict=True)))
+            return DataFrame({name: column for name, column in zip(model.names, columns, strict=True)})
         kinds = {column.dtype.kind for column in columns}
         return np.stack([c if len(kinds) == 1 else c.astype(object) for c in columns], axis=1)
 
@@ -334,7 +335,7 @@ class MarkovNetwork(BaseEstimator):
         self.path_ = None if info.get("path") is None else NetworkPath.from_dict(info["path"])
         self.stability_ = None
         self.score_method_ = info.get("score_method", "pseudo-likelihood")
-        self.converged_ = None
+        self.converged_: bool | None = None
         self.objective_ = info.get("objective")
         self.kkt_ = info.get("kkt")
         self.status_ = info.get("status")

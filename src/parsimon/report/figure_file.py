@@ -9,7 +9,6 @@ from typing import Any
 from parsimon.atomic import write_atomically
 from parsimon.errors import ParsimonError
 
-
 ENDINGS = (".png", ".svg", ".pdf")
 
 

@@ -40,7 +40,10 @@ def summary_text(record: Mapping[str, Any]) -> str:
         pairs.append(("objective", objective_text(training)))
     if training.get("score") is not None:
         pairs.append(
-            ("score", f"{training['score']:.4f} a row, {SCORES[training['score_method']]}, on the rows learnt")
+            (
+                "score",
+                f"{training['score']:.4f} a row, {SCORES[training['score_method']]}, on the rows learnt",
+            )
         )
     if training.get("status"):
         pairs.append(("status", training["status"]))
