@@ -31,7 +31,7 @@ def write_csv(path: Path, rows: Any, names: Any = NAMES, separator: str = ",") -
 @pytest.fixture(scope="module")
 def rows() -> list[list[str]]:
     """A chain of three binary columns, and one that has nothing to do with them."""
-    X = make_network("chain", 3, 400, coupling=0.8, mixed_signs=False).X
+    X = make_network("chain", 3, 300, coupling=0.8, mixed_signs=False).X
     region = np.random.default_rng(0).choice(["north", "south", "west"], len(X))
     words = np.array(["no", "yes"])[X]
     return [[*words[i].tolist(), str(region[i])] for i in range(len(X))]
@@ -69,7 +69,7 @@ def test_what_is_printed(run: Any, table: Path) -> None:
     lines = result.stdout.splitlines()
     assert lines[0] == "variables    4"
     assert lines[1] == "edges        2 of 6 (33.3%)"
-    assert any(line.startswith("learnt from  400 rows") for line in lines)
+    assert any(line.startswith("learnt from  300 rows") for line in lines)
     assert any(line.startswith("strength") and line.endswith("by ebic") for line in lines)
     assert any("log pseudo-likelihood, on the rows learnt" in line for line in lines)
     assert any(line.split()[1:] == ["smoker", "cough"] and line.strip().startswith("+") for line in lines)
@@ -179,7 +179,7 @@ def test_standard_input(shell: Any, table: Path) -> None:
 def test_no_header(run: Any, tmp_path: Path, rows: list[list[str]]) -> None:
     path = write_csv(tmp_path / "t.csv", rows, names=None)
     record = json.loads(run("learn", "network", path, "--no-header", "--json").stdout)
-    assert record["training"]["rows"] == 400
+    assert record["training"]["rows"] == 300
     assert {e["first"] for e in record["strongest"]} == {"x1", "x2"}
 
 
@@ -189,7 +189,7 @@ def test_rows_with_missing_values_can_be_dropped(run: Any, tmp_path: Path, rows:
         run("learn", "network", path), "t.csv, line 2: the value of 'smoker' is missing", "--missing drop"
     )
     result = run("learn", "network", path, "--missing", "drop")
-    assert "400 rows (2 with missing values left out)" in result.stdout
+    assert "300 rows (2 with missing values left out)" in result.stdout
 
 
 @pytest.mark.parametrize(

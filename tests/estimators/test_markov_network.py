@@ -65,20 +65,20 @@ def joint(model: NetworkModel) -> tuple[list[tuple[int, ...]], np.ndarray]:
 
 @pytest.mark.parametrize("alpha", ["bic", "ebic"])
 def test_a_chain_is_found(alpha: str) -> None:
-    network = MarkovNetwork(alpha, threads=2).fit(chain().X)
+    network = MarkovNetwork(alpha, n_alphas=12, threads=2).fit(chain().X)
     assert network.edges_ == pairs(chain())
     assert np.array_equal(np.sign(network.edge_weights_), np.sign(chain().weights))
-    np.testing.assert_allclose(network.edge_weights_, chain().weights, atol=0.2)
+    np.testing.assert_allclose(network.edge_weights_, chain().weights, atol=0.3)  # shrunk
 
 
 def test_a_grid_is_found() -> None:
-    made = make_network("grid", 9, 3000, coupling=0.4, random_state=5)
-    network = MarkovNetwork().fit(made.X)
+    made = make_network("grid", 9, 2000, coupling=0.4, random_state=5)
+    network = MarkovNetwork(n_alphas=15, tol=1e-4).fit(made.X)
     assert network.edges_ == pairs(made)
 
 
 def test_edges_of_many_states_come_whole() -> None:
-    network = MarkovNetwork().fit(potts().X)
+    network = MarkovNetwork(n_alphas=12).fit(potts().X)
     assert network.edges_ == pairs(potts())
     for e in range(network.n_edges_):
         assert np.all(network.model_.weights[network.model_.features_of_edge(e)] != 0)
@@ -87,14 +87,14 @@ def test_edges_of_many_states_come_whole() -> None:
 
 @pytest.mark.parametrize("inference", ["bp", "exact"])
 def test_the_likelihood_finds_the_same_chain(inference: str) -> None:
-    network = MarkovNetwork("bic", loss="log", inference=inference).fit(chain().X)
+    network = MarkovNetwork("bic", loss="log", inference=inference, n_alphas=8, tol=1e-4).fit(chain().X)
     assert network.edges_ == pairs(chain())
     assert network.score_method_ == {"bp": "bethe", "exact": "exact"}[inference]
 
 
 def test_independent_columns_have_no_edges() -> None:
     X = np.random.default_rng(0).integers(0, 2, (500, 8))
-    network = MarkovNetwork().fit(X)
+    network = MarkovNetwork(n_alphas=8).fit(X)
     assert network.edges_ == []
     assert network.edge_weights_.shape == (0,)
     for j, of_column in enumerate(network.marginals().values()):
@@ -142,7 +142,11 @@ def test_the_strength_of_the_path_is_where_edges_begin() -> None:
 
 
 def test_same_bits_for_any_number_of_threads() -> None:
-    for settings in ({"alpha": 10.0}, {"alpha": "cv", "n_alphas": 5}, {"alpha": 10.0, "loss": "log"}):
+    for settings in (
+        {"alpha": 10.0},
+        {"alpha": "cv", "n_alphas": 3, "cv": 2},
+        {"alpha": 10.0, "loss": "log"},
+    ):
         one, three = (
             MarkovNetwork(threads=threads, random_state=0, **settings).fit(potts().X)  # type: ignore[arg-type]
             for threads in (1, 3)
@@ -155,15 +159,15 @@ def test_rows_that_count_twice_are_rows_that_are_there_twice() -> None:
     X = chain().X[:300]
     counts = np.random.default_rng(0).integers(0, 3, len(X))
     for alpha in (5.0, "bic"):
-        once = MarkovNetwork(alpha, tol=1e-8).fit(X, sample_weight=counts)
-        often = MarkovNetwork(alpha, tol=1e-8).fit(np.repeat(X, counts, axis=0))
+        once = MarkovNetwork(alpha, tol=1e-8, n_alphas=6).fit(X, sample_weight=counts)
+        often = MarkovNetwork(alpha, tol=1e-8, n_alphas=6).fit(np.repeat(X, counts, axis=0))
         assert once.edges_ == often.edges_
         np.testing.assert_allclose(once.edge_weights_, often.edge_weights_, atol=1e-4)
 
 
 def test_a_column_that_never_changes_is_kept_without_edges() -> None:
     X = np.column_stack([chain().X, np.full(len(chain().X), 7)])
-    network = MarkovNetwork().fit(X)
+    network = MarkovNetwork(n_alphas=12).fit(X)
     assert network.edges_ == pairs(chain())
     assert network.marginals()["x6"] == {7: 1.0}
     assert network.conditional({"x6": 7})["x0"] == pytest.approx(network.marginals()["x0"])
@@ -192,7 +196,7 @@ def test_one_column() -> None:
 
 
 def test_cross_validation_keeps_what_is_there() -> None:
-    network = MarkovNetwork("cv", cv=3, n_alphas=12, random_state=0).fit(chain().X)
+    network = MarkovNetwork("cv", cv=3, n_alphas=6, tol=1e-4, random_state=0).fit(chain().X)
     assert set(pairs(chain())) <= set(network.edges_)
     path = network.path_
     assert path.criterion == "held-out log pseudo-likelihood a row"
@@ -212,9 +216,10 @@ def test_the_path() -> None:
 
 
 def test_the_extended_criterion_is_the_more_cautious() -> None:
-    X = make_network("random", 15, 250, coupling=0.25, degree=2, random_state=3).X
+    X = make_network("random", 10, 200, coupling=0.15, degree=3, random_state=3).X
     bic, ebic, strict = (
-        MarkovNetwork(a, gamma=g).fit(X).n_edges_ for a, g in (("bic", 0.5), ("ebic", 0.5), ("ebic", 1.0))
+        MarkovNetwork(a, gamma=g, n_alphas=12, tol=1e-4).fit(X).n_edges_
+        for a, g in (("bic", 0.5), ("ebic", 0.5), ("ebic", 1.0))
     )
     assert bic >= ebic >= strict
     assert bic > strict
@@ -226,8 +231,8 @@ def test_criteria_by_hand() -> None:
 
 def test_effective_parameters_by_finite_differences() -> None:
     """tr(H⁻¹ J), with the rows' gradients and the Hessian from the log pseudo-likelihood itself."""
-    network = MarkovNetwork(20.0).fit(potts().X[:200])
-    model, X = network.model_, potts().X[:200]
+    network = MarkovNetwork(20.0).fit(potts().X[:100, :3])
+    model, X = network.model_, potts().X[:100, :3]
     counts = np.random.default_rng(1).uniform(0.5, 2.0, len(X))
 
     def losses(w: np.ndarray) -> np.ndarray:
@@ -258,22 +263,21 @@ def test_a_pseudo_likelihood_counts_independent_edges_twice() -> None:
 
 def test_stability_selection() -> None:
     X = chain().X[:400]
-    network = MarkovNetwork("bic", stability=20, random_state=0).fit(X)
+    settings: dict[str, Any] = {"alpha": 20.0, "stability": 12, "tol": 1e-4}
+    network = MarkovNetwork(random_state=0, **settings).fit(X)
     assert len(network.stability_) == 15
-    assert all(0 <= share <= 1 for share in network.stability_.values())
+    assert {round(12 * share) for share in network.stability_.values()} <= set(range(13))
     assert network.edges_ == [pair for pair, share in network.stability_.items() if share >= 0.75]
     assert set(pairs(chain())) <= set(network.edges_)
     # Weights are learnt again, nearly without penalty.
-    shrunk = dict(
-        zip(*(getattr(MarkovNetwork("bic").fit(X), a) for a in ("edges_", "edge_weights_")), strict=True)
-    )
-    for edge, weight in zip(network.edges_, network.edge_weights_, strict=True):
-        if edge in shrunk:
-            assert abs(weight) > abs(shrunk[edge])
-    loose = MarkovNetwork("bic", stability=20, stability_threshold=0.05, random_state=0).fit(X)
-    assert loose.n_edges_ >= network.n_edges_
+    once = MarkovNetwork(20.0).fit(X)
+    shrunk = dict(zip(once.edges_, once.edge_weights_, strict=True))
+    weights = dict(zip(network.edges_, network.edge_weights_, strict=True))
+    assert all(abs(weights[edge]) > abs(shrunk[edge]) for edge in pairs(chain()))
+    loose = MarkovNetwork(random_state=0, stability_threshold=0.05, **settings).fit(X)
+    assert loose.n_edges_ > network.n_edges_
     assert loose.stability_ == network.stability_
-    assert MarkovNetwork("bic", stability=20, random_state=1).fit(X).stability_ != network.stability_
+    assert MarkovNetwork(random_state=1, **settings).fit(X).stability_ != network.stability_
 
 
 # ---- probabilities -------------------------------------------------------------------------------------------
@@ -357,7 +361,7 @@ def test_data_frames_keep_their_names_and_states() -> None:
             "share": X[:, 3].astype(float),
         }
     )
-    network = MarkovNetwork(random_state=0).fit(frame)
+    network = MarkovNetwork(n_alphas=12, random_state=0).fit(frame)
     assert network.edges_ == [("smoker", "cough"), ("cough", "grade"), ("grade", "share")]
     assert [states.tolist() for states in network.categories_] == [
         ["no", "yes"],
@@ -381,11 +385,11 @@ def test_data_frames_keep_their_names_and_states() -> None:
 
 def test_lists_and_arrays_of_anything() -> None:
     words = np.array(["b", "a"])[chain().X]
-    as_list = MarkovNetwork().fit(words.tolist())
-    assert as_list.edges_ == MarkovNetwork().fit(words).edges_ == pairs(chain())
+    as_list = MarkovNetwork(300.0).fit(words.tolist())
+    assert as_list.edges_ == MarkovNetwork(300.0).fit(words).edges_ == pairs(chain())
     assert as_list.categories_[0].tolist() == ["a", "b"]
     mixed = [[x, "yes" if y else "no", bool(z)] for x, y, z in chain().X[:, :3].tolist()]
-    network = MarkovNetwork().fit(mixed)
+    network = MarkovNetwork(300.0).fit(mixed)
     assert network.sample(3).dtype == object
     assert network.edges_ == [("x0", "x1"), ("x1", "x2")]
 

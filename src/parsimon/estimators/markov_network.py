@@ -111,6 +111,8 @@ class MarkovNetwork(BaseEstimator):
     True
     """
 
+    converged_: bool | None
+
     def __init__(
         self,
         alpha: float | str | None = "ebic",
@@ -214,7 +216,7 @@ class MarkovNetwork(BaseEstimator):
         if getattr(self, "_frame", False):
             from pandas import DataFrame
 
-            return DataFrame({name: column for name, column in zip(model.names, columns, strict=True)})
+            return DataFrame(dict(zip(model.names, columns, strict=True)))
         kinds = {column.dtype.kind for column in columns}
         return np.stack([c if len(kinds) == 1 else c.astype(object) for c in columns], axis=1)
 
@@ -274,8 +276,9 @@ class MarkovNetwork(BaseEstimator):
     def load(cls, path: str | Path, **parameters: Any) -> MarkovNetwork:
         """A fitted network from a model file; `parameters` are those of the constructor."""
         model = load_model(path, "network")
-        told = {name: model.info[name] for name in ("alpha", "loss", "inference") if name in model.info}
-        network = cls(**{**told, **parameters})
+        settings: dict[str, Any] = {}
+        settings |= {name: model.info[name] for name in ("alpha", "loss", "inference") if name in model.info}
+        network = cls(**(settings | parameters))
         network._take_model(model)
         return network
 
@@ -335,7 +338,7 @@ class MarkovNetwork(BaseEstimator):
         self.path_ = None if info.get("path") is None else NetworkPath.from_dict(info["path"])
         self.stability_ = None
         self.score_method_ = info.get("score_method", "pseudo-likelihood")
-        self.converged_: bool | None = None
+        self.converged_ = None
         self.objective_ = info.get("objective")
         self.kkt_ = info.get("kkt")
         self.status_ = info.get("status")
