@@ -261,14 +261,16 @@ class Residual {
         const ScoredGraph& scored = passing_.scored();
         for (int64_t i = 0; i < queue_.size(); ++i) {
             const int64_t s = queue_.top();
-            const double change = queue_.priority(s);
-            if (change <= tol) break;
+            if (queue_.priority(s) <= tol) break;
             const HalfEdge& half = scored.half[first_ + s];
-            double* message = passing_.messages().data() + half.out;
+            double *message = passing_.messages().data() + half.out, left = 0;
             const double* next = next_.data() + half.out - base_;
-            for (int64_t y = 0; y < passing_.states(half.to); ++y)
-                message[y] = damping > 0 && message[y] != next[y] ? (1 - damping) * next[y] + damping * message[y] : next[y];
-            queue_.change(s, damping * change);
+            for (int64_t y = 0; y < passing_.states(half.to); ++y) {
+                if (message[y] == next[y]) continue;
+                message[y] = damping > 0 ? (1 - damping) * next[y] + damping * message[y] : next[y];
+                if (message[y] != next[y]) left = std::max(left, std::abs(next[y] - message[y]));
+            }
+            queue_.change(s, left);
             look(half.to, [&](int64_t t, double new_change) { queue_.change(t - first_, new_change); });
         }
         return queue_.priority(queue_.top());

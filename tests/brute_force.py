@@ -1,6 +1,6 @@
-"""Enumeration: every labelling of a small chain with its score, and so every answer an oracle can give.
+"""Enumeration: every output of a small chain or graph with its score, and so every answer an oracle can give.
 
-Nothing here is clever, which is the point: sums run over all labellings, in extended precision.
+Nothing here is clever, which is the point: sums run over all outputs, in extended precision.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
-from parsimon.structures import Chain, ChainParts
+from parsimon.structures import Chain, ChainParts, Graph, MRFParts
 
 
 @dataclass(frozen=True)
@@ -124,3 +124,53 @@ def enumerate_batch(chain: Chain, scores: ChainParts) -> Iterator[tuple[slice, E
     for first, last in itertools.pairwise(chain.offsets.tolist()):
         tokens = slice(first, last)
         yield tokens, enumerate_chain(scores.node[tokens], pairs[tokens])
+
+
+@dataclass(frozen=True)
+class GraphEnumeration:
+    """All outputs of one instance of a graph, and their scores."""
+
+    states: IntArray  # (n_outputs, n)
+    scores: Array
+    graph: Graph  # of this instance alone
+
+    @property
+    def log_z(self) -> float:
+        high = self.scores.max()
+        return float(high + np.log(np.exp((self.scores - high).astype(np.longdouble)).sum()))
+
+    @property
+    def probabilities(self) -> Array:
+        return np.exp((self.scores - self.log_z).astype(np.longdouble)).astype(np.float64)
+
+    def marginals(self) -> MRFParts:
+        """The probability of every part."""
+        out = MRFParts.zeros(self.graph)
+        for states, p in zip(self.states, self.probabilities, strict=True):
+            node, edge = self.graph.places(states)
+            out.node[node] += p
+            out.edge[edge] += p
+        return out
+
+    def conditional_log_probability(self, states: IntArray) -> float:
+        """Σ_v log p(y_v | all others)."""
+        total = 0.0
+        mine = self.scores[(self.states == states).all(axis=1)][0]
+        for v in range(self.graph.n_nodes):
+            same = np.delete(self.states == states, v, axis=1).all(axis=1)
+            total -= np.log(np.exp(self.scores[same] - mine).sum())
+        return float(total)
+
+
+def enumerate_graph(graph: Graph, scores: MRFParts) -> Iterator[tuple[slice, GraphEnumeration]]:
+    """The variables and the enumeration of every instance."""
+    for i in range(graph.n_instances):
+        one = graph.part(i, i + 1)
+        nodes, edges = graph.node_start[i : i + 2].tolist(), graph.edge_start[i : i + 2].tolist()
+        node = scores.node[graph.node_at[nodes[0]] : graph.node_at[nodes[1]]]
+        edge = scores.edge[graph.edge_at[edges[0]] : graph.edge_at[edges[1]]]
+        states = np.array(list(itertools.product(*(range(K) for K in one.arity.tolist()))), np.int64)
+        states = states.reshape(-1, one.n_nodes)
+        places = [one.places(each) for each in states]
+        total = np.array([node[of_node].sum() + edge[of_edge].sum() for of_node, of_edge in places])
+        yield slice(*nodes), GraphEnumeration(states, total, one)
