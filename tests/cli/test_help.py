@@ -72,7 +72,7 @@ def test_choices_are_those_that_the_library_has():
     from parsimon.network_training import LOSSES as network_losses
     from parsimon.solvers import SOLVERS as solvers
 
-    assert {*LOSSES, "squared"} == set(losses)  # that one is for numbers, not for labels
+    assert {*LOSSES, "squared", "pseudo-likelihood"} == set(losses)  # these are for numbers and networks
     of_sequences = {name for name, make in solvers.items() if not make().requires.coordinates}
     assert set(SOLVERS) == {"auto", *of_sequences}
     assert set(NETWORK_LOSSES) == set(network_losses)
