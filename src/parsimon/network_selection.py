@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from parsimon.network_training import NetworkTask, NetworkTraining
     from parsimon.solvers import Weights
 
+PATIENCE = 5  # strengths in a row that are no better than the best, after which a path ends
+
 
 @dataclass(frozen=True, eq=False)
 class NetworkPath:
@@ -79,10 +81,17 @@ def by_criterion(
         scores.append(known[key])
         n_edges.append(len(edges))
         weights.append(result.weights)
-    best = len(scores) - 1 - int(np.argmax(scores[::-1]))
+        best = _last_best(scores)
+        if len(scores) > best + PATIENCE:
+            break
     kind = "pseudo-" if judge.loss == "pseudo-likelihood" else ""
     name = f"-{kind}EBIC, gamma {gamma:g}" if extended else f"-{kind}BIC"
     return NetworkPath(alphas[: len(scores)], np.array(scores), np.array(n_edges), name, best), weights[best]
+
+
+def _last_best(scores: list[float]) -> int:
+    """The place of the best score, and the last of equals."""
+    return len(scores) - 1 - int(np.argmax(scores[::-1]))
 
 
 def _judged(
@@ -111,22 +120,28 @@ def by_folds(training: NetworkTraining, task: NetworkTask) -> tuple[NetworkPath,
         raise ParsimonError(f"cv is {training.cv}, but there are only {n} rows; give fewer folds.")
     alphas = training.alphas(task)
     fold = np.random.default_rng(training.seed).permutation(np.arange(n) % training.cv)
-    total, reached = np.zeros(len(alphas)), len(alphas)
-    for k in range(training.cv):
-        rows, held = task.part(np.flatnonzero(fold != k)), task.part(np.flatnonzero(fold == k))
-        # Losses are summed, so a strength for all rows is less for fewer.
-        share = rows.n_rows / task.n_rows
-        for i, (_, _, result) in enumerate(training.along(rows, alphas * share)):
+    splits = [
+        (task.part(np.flatnonzero(fold != k)), task.part(np.flatnonzero(fold == k)))
+        for k in range(training.cv)
+    ]
+    # Losses are summed, so a strength for all rows is less for fewer.
+    paths = [training.along(rows, alphas * (rows.n_rows / task.n_rows)) for rows, _ in splits]
+    scores: list[float] = []
+    for fits in zip(*paths, strict=False):  # one may end early
+        total = 0.0
+        for (rows, held), (_, _, result) in zip(splits, fits, strict=True):
             model = training.model(rows, result.weights, rows.edges_of(result.weights), {})
             of_rows = model.log_likelihood(held.table.codes, "pseudo-likelihood", threads=training.threads)
-            total[i] += float(np.dot(of_rows, np.ones(len(of_rows)) if held.counts is None else held.counts))
-        reached = min(reached, i + 1)
-    fits = [result.weights for _, _, result in training.along(task, alphas[:reached])]
-    scores = total[: len(fits)] / task.n_rows
-    n_edges = np.array([len(task.edges_of(weights)) for weights in fits])
+            total += float(np.sum(of_rows if held.counts is None else of_rows * held.counts))
+        scores.append(total / task.n_rows)
+        if len(scores) > int(np.argmax(scores)) + PATIENCE:
+            break
+    weights = [result.weights for _, _, result in training.along(task, alphas[: len(scores)])]
+    scores = scores[: len(weights)]
+    n_edges = np.array([len(task.edges_of(each)) for each in weights])
     best = int(np.argmax(scores))
     name = "held-out log pseudo-likelihood a row"
-    return NetworkPath(alphas[: len(fits)], scores, n_edges, name, best), fits[best]
+    return NetworkPath(alphas[: len(scores)], np.array(scores), n_edges, name, best), weights[best]
 
 
 CRITERIA: dict[str, Choice] = {

@@ -207,12 +207,13 @@ def test_cross_validation_keeps_what_is_there() -> None:
 
 
 def test_the_path() -> None:
-    path = MarkovNetwork("ebic", n_alphas=10, alpha_min_ratio=0.01).fit(chain().X).path_
-    assert path.alphas[-1] == pytest.approx(0.01 * path.alphas[0])
-    assert np.all(np.diff(path.alphas) < 0)
+    path = MarkovNetwork("ebic", n_alphas=25, alpha_min_ratio=0.001).fit(chain().X).path_
+    np.testing.assert_allclose(path.alphas[1:] / path.alphas[:-1], 0.001 ** (1 / 24))
     assert path.n_edges[0] <= 1
     assert path.n_edges[-1] > path.n_edges[path.best] == 5
     assert path.criterion == "-pseudo-EBIC, gamma 0.5"
+    assert np.all(path.scores[path.best + 1 :] < path.scores[path.best])
+    assert path.best + 6 == len(path.alphas) < 25  # it has ended early
 
 
 def test_the_extended_criterion_is_the_more_cautious() -> None:

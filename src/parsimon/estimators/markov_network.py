@@ -55,7 +55,8 @@ class MarkovNetwork(BaseEstimator):
     cv : int
         Folds of ``alpha="cv"``.
     n_alphas, alpha_min_ratio
-        The path: so many strengths, from the one at which the first edge comes in down to that share of it.
+        The path: so many strengths, from the one at which the first edge comes in down to that share of it. It ends
+        early when five in a row are no better than the best.
     stability : int or None
         Stability selection (Meinshausen & Bühlmann 2010) on so many random halves of the rows: edges that are found on
         a share of at least `stability_threshold` are kept, and their weights learnt again nearly without penalty.
