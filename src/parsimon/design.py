@@ -23,6 +23,7 @@ from parsimon._core import (
 )
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.features.observations import Observations
+from parsimon.label_schemes import Transitions
 from parsimon.structures.chain import Chain, ChainParts, PairLayout
 from parsimon.workspace import Workspace
 
@@ -126,6 +127,35 @@ class FeatureIndex:
 
 
 @dataclass(frozen=True)
+class Forbidden:
+    """Labels that may not begin or end a sequence, and pairs that may not follow each other: they score −∞."""
+
+    allowed: Transitions
+    first: BoolArray  # (n_tokens,)
+    last: BoolArray
+
+    @classmethod
+    def of(cls, allowed: Transitions, lengths: IntArray) -> Forbidden:
+        """For sequences of these lengths."""
+        ends = np.cumsum(lengths[lengths > 0])
+        first, last = (np.zeros(int(lengths.sum()), bool) for _ in range(2))
+        first[ends - lengths[lengths > 0]] = True
+        last[ends - 1] = True
+        return cls(allowed, first, last)
+
+    def strike_out(self, scores: ChainParts) -> None:
+        """In place."""
+        scores.pair[:, ~self.allowed.pair] = -np.inf
+        for at, possible in ((self.first, self.allowed.start), (self.last, self.allowed.end)):
+            if not possible.all():
+                scores.node[np.ix_(np.flatnonzero(at), np.flatnonzero(~possible))] = -np.inf
+
+    def part(self, where: slice) -> Forbidden:
+        """Of the sequences whose tokens these are."""
+        return Forbidden(self.allowed, self.first[where], self.last[where])
+
+
+@dataclass(frozen=True)
 class ChainDesign:
     """Φ for chains: tokens are scored one by one; steps by matrices that many of them share, and by single pairs."""
 
@@ -138,6 +168,7 @@ class ChainDesign:
     layout: PairLayout
     threads: int = 1
     workspace: Workspace | None = None
+    forbidden: Forbidden | None = None
 
     @classmethod
     def build(
@@ -148,15 +179,17 @@ class ChainDesign:
         step_row: IntArray,
         *,
         matrices: bool = False,
+        forbidden: Forbidden | None = None,
         threads: int = 1,
         workspace: Workspace | None = None,
     ) -> ChainDesign:
-        """Decides which attributes of steps go into matrices; all of them, if nothing but `matrices` will do."""
+        """Decides which attributes of steps go into matrices; all of them, if told so or some pairs are forbidden."""
+        matrices = matrices or forbidden is not None
         kind, pair, row, row_kind, start, single, sums = lay_out(steps, step_row, n_labels, matrices, threads)
         layout = PairLayout(kind, pair.n_rows)
         if len(single):
             layout = PairLayout(kind, pair.n_rows, row, row_kind, start, single)
-        return cls(n_labels, node, steps, step_row, pair, sums, layout, threads, workspace)
+        return cls(n_labels, node, steps, step_row, pair, sums, layout, threads, workspace, forbidden)
 
     @property
     def n_features(self) -> int:
@@ -169,7 +202,7 @@ class ChainDesign:
         rows = self.node.n_rows
         node = np.empty((rows, Y)) if self.workspace is None else self.workspace.array("scores", rows, Y)
         self.node.scores(w[:cut], node, self.threads)
-        return ChainParts(node, *self._pair_scores(w[cut:]))
+        return self._possible(ChainParts(node, *self._pair_scores(w[cut:])))
 
     def scores_of(self, values: Array, features: IntArray) -> ChainParts:
         """Φ w where only the given features (ascending) are not zero; parts are those of all features."""
@@ -180,7 +213,13 @@ class ChainDesign:
         w[features[at:] - cut] = values[at:]
         node = np.empty((self.node.n_rows, Y))
         few.scores(values[:at], node, self.threads)
-        return ChainParts(node, *self._pair_scores(w))
+        return self._possible(ChainParts(node, *self._pair_scores(w)))
+
+    def _possible(self, scores: ChainParts) -> ChainParts:
+        """The scores, −∞ for what is forbidden."""
+        if self.forbidden is not None:
+            self.forbidden.strike_out(scores)
+        return scores
 
     def _pair_scores(self, w: Array) -> tuple[Array, Array]:
         Y = self.n_labels
@@ -214,7 +253,13 @@ class ChainDesign:
         node = self.node.restrict(np.ascontiguousarray(features[:cut], np.int64), self.threads)
         steps = self.steps.restrict(np.ascontiguousarray(features[cut:] - n, np.int64), self.threads)
         return ChainDesign.build(
-            self.n_labels, node, steps, self.step_row, threads=self.threads, workspace=self.workspace
+            self.n_labels,
+            node,
+            steps,
+            self.step_row,
+            forbidden=self.forbidden,
+            threads=self.threads,
+            workspace=self.workspace,
         )
 
     def part(self, where: slice) -> ChainDesign:
@@ -227,6 +272,7 @@ class ChainDesign:
             self.node.take(np.arange(where.start, where.stop, dtype=np.int64)),
             self.steps.take(rows.astype(np.int64)),
             step_row.astype(np.int32),
+            forbidden=None if self.forbidden is None else self.forbidden.part(where),
             threads=self.threads,
             workspace=self.workspace,
         )
@@ -319,7 +365,7 @@ def build_chain(
     index: FeatureIndex,
     *,
     weights: Array | None = None,
-    matrices: bool = False,
+    allowed: Transitions | None = None,
     threads: int = 1,
     workspace: Workspace | None = None,
 ) -> tuple[ChainDesign, Chain]:
@@ -331,8 +377,9 @@ def build_chain(
         start = np.zeros(2, np.int64)
     node = LinearMap(observations.node.start, observations.node.index, observations.node.value, index.node)
     steps = LinearMap(start, attributes, value, index.pair)
+    forbidden = None if allowed is None else Forbidden.of(allowed, observations.lengths)
     design = ChainDesign.build(
-        index.n_labels, node, steps, step_row, matrices=matrices, threads=threads, workspace=workspace
+        index.n_labels, node, steps, step_row, forbidden=forbidden, threads=threads, workspace=workspace
     )
     chain = Chain(
         observations.lengths,

@@ -163,4 +163,6 @@ def pruned(model: SequenceModel, threshold: float) -> SequenceModel:
         raise ParsimonError(f"the threshold must be zero or more, not {threshold}.")
     values = np.where(np.abs(model.weights) > threshold, model.weights, 0.0)
     weights = Weights(values, None, len(values))
-    return SequenceModel.from_weights(model.labels, model.space, model.index, weights, model.info)
+    return SequenceModel.from_weights(
+        model.labels, model.space, model.index, weights, model.info, model.order
+    )

@@ -9,6 +9,7 @@ import numpy as np
 from parsimon.design import FeatureIndex
 from parsimon.features.item_features import ItemFeatures, MatrixFeatures
 from parsimon.features.template_features import TemplateFeatures
+from parsimon.second_order import TagPairs
 from parsimon.sequence_model import SequenceModel
 
 SPACES: dict[str, Any] = {space.kind: space for space in (TemplateFeatures, ItemFeatures, MatrixFeatures)}
@@ -23,7 +24,7 @@ def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
         tensors[f"{name}.features"] = np.bincount(attribute, minlength=rows.n_attributes)
         tensors[f"{name}.column"] = column
     space = {"kind": model.space.kind, **settings}
-    return {"labels": list(model.labels), "space": space}, tensors
+    return {"labels": list(model.labels), "order": model.order, "space": space}, tensors
 
 
 def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
@@ -45,7 +46,12 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceMod
     )
     if index.n_features != len(weights):
         raise ValueError("there are not as many weights as features")
-    return SequenceModel(labels, space, index, weights, dict(header["info"]))
+    order = header.get("order", 1)
+    if order == 2:
+        TagPairs.parse(labels)
+    elif order != 1:
+        raise ValueError(f"labels of order {order} are not known here")
+    return SequenceModel(labels, space, index, weights, dict(header["info"]), order)
 
 
 def _rows(tensors: dict[str, Any], name: str, n_attributes: int, width: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from parsimon.features.columns import Columns, Labels
 from parsimon.features.observations import Observations
 from parsimon.features.space import FeatureSpace
 from parsimon.label_schemes import Transitions
+from parsimon.second_order import TagPairs
 from parsimon.solvers.base import Weights
 from parsimon.structures.chain import Chain, ChainParts
 from parsimon.workspace import Workspace
@@ -36,6 +38,7 @@ class SequenceModel:
     index: FeatureIndex
     weights: Array
     info: dict[str, Any] = field(default_factory=dict)
+    order: int = 1  # with 2, labels are pairs of tags (see second_order.py); what comes out are tags
 
     @classmethod
     def from_weights(
@@ -45,6 +48,7 @@ class SequenceModel:
         index: FeatureIndex,
         weights: Weights,
         info: dict[str, Any],
+        order: int = 1,
     ) -> SequenceModel:
         """Keeps what is not zero."""
         kept = weights.nonzero()
@@ -60,27 +64,47 @@ class SequenceModel:
             listed_rows(node_attribute, node_column, alive[0], len(labels)),
             listed_rows(pair_attribute, pair_column, alive[1], len(labels) ** 2),
         )
-        return cls(labels, space.keep(*alive), small, np.ascontiguousarray(kept.values), info)
+        return cls(labels, space.keep(*alive), small, np.ascontiguousarray(kept.values), info, order)
 
     @property
     def n_labels(self) -> int:
         """How many labels there are."""
         return len(self.labels)
 
+    @cached_property
+    def pairs(self) -> TagPairs | None:
+        """What labels are made of, where they are pairs."""
+        return TagPairs.parse(self.labels) if self.order == 2 else None
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """What is predicted: the labels, or the tags that they are pairs of."""
+        return self.labels if self.pairs is None else self.pairs.tags
+
+    def _possible(self, allowed: Transitions | None) -> Transitions | None:
+        """What is allowed of tags, said of labels."""
+        if self.pairs is None:
+            return allowed
+        return self.pairs.transitions if allowed is None else self.pairs.lifted(allowed)
+
+    def _given(self, chain: Chain, scores: ChainParts, tags: IntArray) -> ChainParts:
+        """Scores under which only labellings with the given tags (−1 where free) are possible."""
+        if self.pairs is None:
+            return chain.constrain(scores, tags)
+        scores.node[self.pairs.others(tags)] = -np.inf
+        return scores
+
     def scored(
         self, observations: Observations, threads: int, allowed: Transitions | None = None
     ) -> Iterator[tuple[slice, slice, Chain, ChainParts]]:
         """Sequences in batches, with their chains and part scores; forbidden labels and pairs score −∞."""
-        workspace = Workspace()
+        workspace, possible = Workspace(), self._possible(allowed)
         for chosen, tokens, part in observations.batches(max(BATCH // self.n_labels, 1)):
             design, chain = build_chain(
-                part, self.index, matrices=allowed is not None, threads=threads, workspace=workspace
+                part, self.index, allowed=possible, threads=threads, workspace=workspace
             )
             chain.first = chosen.start
-            scores = design.scores(self.weights)
-            if allowed is not None:
-                forbid(scores, chain, allowed)
-            yield chosen, tokens, chain, scores
+            yield chosen, tokens, chain, design.scores(self.weights)
 
     def decode(
         self,
@@ -94,9 +118,13 @@ class SequenceModel:
         out = np.empty(observations.n_tokens, np.int32)
         for _, tokens, chain, scores in self.scored(observations, threads, allowed):
             if given is not None:
-                scores = chain.constrain(scores, given[tokens])
-            out[tokens] = chain.argmax(scores)[1]
+                scores = self._given(chain, scores, given[tokens])
+            out[tokens] = self._tags_of(chain.argmax(scores)[1])
         return out
+
+    def _tags_of(self, labels: IntArray) -> IntArray:
+        """The numbers of tags, from those of labels; −1 stays."""
+        return labels if self.pairs is None else np.where(labels < 0, -1, self.pairs.tag[labels])
 
     def marginals(
         self,
@@ -107,13 +135,13 @@ class SequenceModel:
         given: IntArray | None = None,
     ) -> tuple[Array, Array]:
         """P(label | sequence) of every token (tokens × labels), and log Z of every sequence."""
-        out = np.empty((observations.n_tokens, self.n_labels))
+        out = np.empty((observations.n_tokens, len(self.tags)))
         log_z = np.empty(len(observations.lengths))
         for chosen, tokens, chain, scores in self.scored(observations, threads, allowed):
             if given is not None:
-                scores = chain.constrain(scores, given[tokens])
+                scores = self._given(chain, scores, given[tokens])
             log_z[chosen], parts = chain.marginals(scores)
-            out[tokens] = parts.node
+            out[tokens] = parts.node if self.pairs is None else self.pairs.of_tags(parts.node)
         return out, log_z
 
     def kbest(
@@ -132,8 +160,9 @@ class SequenceModel:
         labels = np.empty((k, observations.n_tokens), np.int32)
         for chosen, tokens, chain, scores in self.scored(observations, threads, allowed):
             if given is not None:
-                scores = chain.constrain(scores, given[tokens])
-            values[:, chosen], labels[:, tokens] = chain.kbest(scores, k)
+                scores = self._given(chain, scores, given[tokens])
+            values[:, chosen], best = chain.kbest(scores, k)
+            labels[:, tokens] = self._tags_of(best)
             log_z, _ = chain.marginals(scores)
             values[:, chosen] -= log_z
         return values, labels
@@ -141,8 +170,9 @@ class SequenceModel:
     def log_likelihood(self, observations: Observations, labels: Labels, *, threads: int = 1) -> float:
         """Σ log P(labels | sequence)."""
         total = 0.0
+        known = labels if self.pairs is None else self.pairs.encode(labels)
         for _, tokens, chain, scores in self.scored(observations, threads):
-            gold = labels.ids[tokens]
+            gold = known.ids[tokens]
             attained = chain.score(scores, gold)
             log_z, _ = chain.marginals(scores)
             total += float(np.sum(attained - log_z))
@@ -150,7 +180,7 @@ class SequenceModel:
 
     def as_labels(self, ids: IntArray, lengths: IntArray) -> Labels:
         """Label numbers with their names."""
-        return Labels(ids, lengths, self.labels)
+        return Labels(ids, lengths, self.tags)
 
     def observe(self, X: Any, threads: int = 1) -> Observations:
         """The attributes of an input that the model knows."""
@@ -176,13 +206,3 @@ def listed_rows(attribute: IntArray, column: IntArray, alive: Any, width: int) -
     n = int(alive.sum())
     start = np.searchsorted(number[attribute], np.arange(n + 1)).astype(np.int64)
     return FeatureRows(n, width, start, np.ascontiguousarray(column, np.int32))
-
-
-def forbid(scores: ChainParts, chain: Chain, allowed: Transitions) -> None:
-    """−∞ for pairs that may not follow each other, and for labels that may not begin or end a sequence."""
-    scores.pair[:, ~allowed.pair] = -np.inf
-    lengths = np.diff(chain.offsets)
-    first = chain.offsets[:-1][lengths > 0]
-    last = chain.offsets[1:][lengths > 0] - 1
-    scores.node[np.ix_(first, np.flatnonzero(~allowed.start))] = -np.inf
-    scores.node[np.ix_(last, np.flatnonzero(~allowed.end))] = -np.inf

@@ -21,11 +21,13 @@ from parsimon.features.columns import Labels
 from parsimon.features.observations import Observations
 from parsimon.features.space import FeatureSpace
 from parsimon.growth import Growing, Grown, Growth
+from parsimon.label_schemes import Transitions
 from parsimon.losses import Loss, get_loss, settings_of
 from parsimon.memory import at_most
 from parsimon.metrics import SpanCounter, has_spans
 from parsimon.penalties import L2, ElasticNet, Penalty, never_dropped
 from parsimon.problem import Batch, Problem
+from parsimon.second_order import TagPairs
 from parsimon.selection import Candidates, Selected, Selection
 from parsimon.sequence_model import SequenceModel
 from parsimon.solvers import (
@@ -55,6 +57,7 @@ class SequenceTraining:
     penalty: Penalty = field(default_factory=lambda: ElasticNet(l1=0.5, l2=1e-5))
     penalize_bias: bool = True
     candidates: str = "all"
+    order: int = 1
     solver: str | Solver = "auto"
     tol: float | None = None
     max_iterations: int | None = None
@@ -173,10 +176,10 @@ class SequenceTraining:
         if not hasattr(space, "only"):
             raise ParsimonError("templates can only be selected where there are templates; give some.")
         monitor = Monitor(callbacks=self.callbacks, time_limit=self.time_limit)
-        selected = self.selection.select(
-            Candidates(task.problem, task.features, observations, y.ids), monitor
-        )
-        del task, observations  # before the second stage makes its own
+        gold = y.ids if task.pairs is None else task.pairs.encode(y).ids
+        candidates = Candidates(task.problem, task.features, observations, gold)
+        selected = self.selection.select(candidates, monitor)
+        del task, candidates, observations  # before the second stage makes its own
         smaller, _ = self._task(space.only(selected.kept), X, y, weights)
         return replace(smaller, selected=selected)
 
@@ -190,6 +193,8 @@ class SequenceTraining:
         self, space: FeatureSpace, observations: Observations, y: Labels, weights: Array | None
     ) -> Task:
         check_labels(observations, y)
+        pairs = self._pairs(y)
+        y = y if pairs is None else pairs.encode(y)
         if self.candidates == "all":
             index = FeatureIndex.all_labels(len(y.names), space.n_node, space.n_pair)
         elif self.candidates == "seen":
@@ -204,10 +209,17 @@ class SequenceTraining:
         penalty = self.penalty.bind(features)
         if not self.penalize_bias:
             penalty = penalty.exempt(features.bias_features(), index.n_features)
-        batches = tuple(make_batches(observations, y.ids, index, self.threads, weights))
+        allowed = None if pairs is None else pairs.transitions
+        batches = tuple(make_batches(observations, y.ids, index, self.threads, weights, allowed))
         problem = Problem(batches, get_loss(self.loss).bind(y.names), penalty, index.n_features)
         mark = _mark(observations, weights)
-        return Task(space, index, y.names, problem, observations.n_tokens, mark)
+        return Task(space, index, y.names, problem, observations.n_tokens, mark, pairs=pairs)
+
+    def _pairs(self, y: Labels) -> TagPairs | None:
+        """With order 2, the pairs of tags that are the labels."""
+        if self.order not in (1, 2):
+            raise ParsimonError(f"the order of a chain is 1 or 2, not {self.order}.")
+        return TagPairs.seen(y) if self.order == 2 else None
 
     def solve(
         self,
@@ -324,6 +336,7 @@ class SequenceTraining:
             "l2": getattr(penalty, "l2", None),
             "penalize_bias": self.penalize_bias,
             "candidates": self.candidates,
+            "order": self.order,
             "candidate_features": task.problem.n_features,
             "candidate_attributes": task.space.n_node + task.space.n_pair,
             "candidate_templates": len(
@@ -366,6 +379,7 @@ class Task:
     mark: int = 0  # tells inputs apart
     selected: Selected | None = None
     grown: Grown | None = None
+    pairs: TagPairs | None = None  # what labels are made of, if they are pairs of tags
 
     @property
     def features(self) -> FeatureTable:
@@ -374,7 +388,8 @@ class Task:
 
     def model(self, result: Result, info: dict[str, Any]) -> SequenceModel:
         """The model that a result stands for."""
-        return SequenceModel.from_weights(self.labels, self.space, self.index, result.weights, info)
+        order = 1 if self.pairs is None else 2
+        return SequenceModel.from_weights(self.labels, self.space, self.index, result.weights, info, order)
 
     def development_score(self, X: Any, y: Labels, metric: str, threads: int) -> Callable[[Weights], float]:
         """Scores weights on a development set: span F1 or token accuracy."""
@@ -382,10 +397,12 @@ class Task:
             raise ParsimonError(f"the development metric must be auto, f1 or accuracy, not {metric!r}.")
         observations = self.space.observe(X, threads)
         check_labels(observations, y)
-        names = [*self.labels, *(name for name in y.names if name not in self.labels)]
+        tags = self.labels if self.pairs is None else self.pairs.tags
+        names = [*tags, *(name for name in y.names if name not in tags)]
         gold = y.renumbered(names).ids
         counter = SpanCounter(names) if metric == "f1" or (metric == "auto" and has_spans(names)) else None
-        batches = list(make_batches(observations, gold, self.index, threads))
+        allowed = None if self.pairs is None else self.pairs.transitions
+        batches = list(make_batches(observations, gold, self.index, threads, allowed=allowed))
 
         def score(weights: Weights) -> float:
             kept = weights.nonzero()
@@ -395,6 +412,7 @@ class Task:
                 small = batch.restrict(kept.features)
                 predicted.append(small.structure.argmax(small.design.scores(kept.values))[1])
             ids = np.concatenate(predicted)
+            ids = ids if self.pairs is None else self.pairs.tag[ids]
             if counter is None:
                 return float(np.mean((ids == gold)[gold >= 0]))
             return counter.count(gold, ids, observations.lengths).f1
@@ -466,6 +484,7 @@ def make_batches(
     index: FeatureIndex,
     threads: int,
     weights: Array | None = None,
+    allowed: Transitions | None = None,
 ) -> Iterator[Batch]:
     """Batches small enough that part scores stay in the cache; but not too many, each lists where attributes fire."""
     workspace = Workspace()
@@ -475,6 +494,7 @@ def make_batches(
             part,
             index,
             weights=None if weights is None else weights[chosen],
+            allowed=allowed,
             threads=threads,
             workspace=workspace,
         )

@@ -705,3 +705,30 @@ def test_models_of_numbers_and_of_names_do_not_mix() -> None:
         numbers.predict(DICTS)
     with pytest.raises(ParsimonError, match="the model knows features by name, but X has matrices"):
         named.predict(X)
+
+
+def test_candidates_may_come_later() -> None:
+    """`partial_fit` with more templates, columns or keys ends where `fit` with all of them does."""
+    rng = np.random.default_rng(3)
+    words = [[(str(rng.integers(4)), str(rng.integers(3))) for _ in range(5)] for _ in range(30)]
+    y = [[f"{a}{b}" if int(a) > 1 else "O" for a, b in sentence] for sentence in words]
+    first, second = TemplateSet.parse("U0:%x[0,0]\nB\n"), TemplateSet.parse("U1:%x[0,1]\nU0:%x[0,0]\n")
+    settings = {"l1": 0.3, "l2": 0.0, "tol": 1e-7, "solver": "grafting-light"}
+    grown = SequenceLabeler(first, **settings).partial_fit(words, y)
+    few = grown.objective_
+    grown.partial_fit(words, y, templates=second)
+    whole = SequenceLabeler(TemplateSet.parse("U0:%x[0,0]\nB\nU1:%x[0,1]\n"), **settings).fit(words, y)
+    assert grown.objective_ < few
+    assert grown.objective_ == pytest.approx(whole.objective_, rel=1e-6)
+    assert grown.templates_.names == ("U0", "B", "U1")
+    assert grown.templates is first, "parameters stay as they were given"
+
+    values = [rng.normal(size=(6, 4)) for _ in range(20)]
+    labels = [["yes" if row[0] + row[3] > 0 else "no" for row in matrix] for matrix in values]
+    online = SequenceLabeler(**settings).partial_fit([matrix[:, :2] for matrix in values], labels)
+    online.partial_fit(values, labels)
+    assert online.objective_ == pytest.approx(
+        SequenceLabeler(**settings).fit(values, labels).objective_, rel=1e-6
+    )
+    with pytest.raises(ParsimonError, match="fitted without templates"):
+        online.partial_fit(values, labels, templates=first)

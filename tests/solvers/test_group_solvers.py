@@ -14,6 +14,8 @@ from parsimon.problem import Problem
 from parsimon.solvers import (
     FISTA,
     SOLVERS,
+    GaussSeidel,
+    Grafting,
     Monitor,
     Result,
     Smoothing,
@@ -55,6 +57,9 @@ PENALTIES: dict[str, Any] = {
 SOLVERS_FOR_GROUPS = {
     "fista": FISTA(tol=1e-7),
     "working sets": WorkingSet(tol=1e-7, inner=FISTA(tol=0.0), steps=(50, 200, 2000), new_groups=1),
+    "grafting": Grafting(tol=1e-7, unit=1),
+    "grafting-light": Grafting(tol=1e-7, unit=1, steps=1),
+    "gauss-seidel": GaussSeidel(tol=1e-7, unit=1),
 }
 every_toy = pytest.mark.parametrize("toy", TOYS.values(), ids=TOYS)
 every_penalty = pytest.mark.parametrize("make_penalty", PENALTIES.values(), ids=PENALTIES)

@@ -21,6 +21,8 @@ from parsimon.solvers import (
     OWLQN,
     SOLVERS,
     FrankWolfe,
+    GaussSeidel,
+    Grafting,
     Iterate,
     Monitor,
     ProximalQuasiNewton,
@@ -65,6 +67,10 @@ SMOOTH_LOSS_SOLVERS = {
     "working-set, owlqn": WorkingSet(tol=1e-8, inner=OWLQN(tol=0.0), sizes=(4,), steps=(20, 60, 200)),
     "proximal-quasi-newton": ProximalQuasiNewton(tol=1e-8),
     "fista": FISTA(tol=1e-8),
+    "grafting": Grafting(tol=1e-8, unit=2),
+    "grafting-light": Grafting(tol=1e-8, unit=2, steps=1),
+    "grafting, three steps": Grafting(tol=1e-8, unit=50, steps=3),
+    "gauss-seidel": GaussSeidel(tol=1e-8, unit=3),
     "working-set, fista": WorkingSet(tol=1e-8, inner=FISTA(tol=0.0), sizes=(4,), steps=(50, 200, 1000)),
 }
 

@@ -105,7 +105,7 @@ def _labels(model: SequenceModel, file: ColumnFile, job: Job) -> tuple[Labels, L
     from parsimon.features.columns import Labels
 
     allowed = allowed_transitions(model, job.scheme)
-    number = {name: y for y, name in enumerate(model.labels)}
+    number = {name: y for y, name in enumerate(model.tags)}
     gold: list[IntArray] = []
     predicted: list[IntArray] = []
     lengths: list[IntArray] = []
@@ -125,9 +125,9 @@ def _labels(model: SequenceModel, file: ColumnFile, job: Job) -> tuple[Labels, L
 
 
 def _mention_unknown(truth: Labels, model: SequenceModel, name: str) -> None:
-    unknown = truth.names[model.n_labels :]
+    unknown = truth.names[len(model.tags) :]
     if unknown:
-        tokens = int((truth.ids >= model.n_labels).sum())
+        tokens = int((truth.ids >= len(model.tags)).sum())
         some = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
         say(
             f"{name} has {tokens:,} token{'s' * (tokens != 1)} with a label that the model does not know "

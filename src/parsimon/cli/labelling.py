@@ -112,4 +112,4 @@ def allowed_transitions(model: SequenceModel, scheme: str | None) -> Transitions
     """Which labels may follow each other under a scheme of span labels."""
     from parsimon.label_schemes import constraints
 
-    return None if scheme is None else constraints(model.labels, scheme)
+    return None if scheme is None else constraints(model.tags, scheme)

@@ -205,7 +205,7 @@ class Labeller:
         """
         import numpy as np
 
-        names = list(self.model.labels)
+        names = list(self.model.tags)
         if marginals is None:
             return labels, names
         probability = np.rint(marginals[np.arange(len(labels)), labels] * STEPS).astype(np.int64)
@@ -217,7 +217,7 @@ class Labeller:
 
     def _given(self, part: Part) -> IntArray:
         """The labels of the last column, −1 where none is given."""
-        number = {name: y for y, name in enumerate(self.model.labels)}
+        number = {name: y for y, name in enumerate(self.model.tags)}
         free = self.job.unknown or [text for text in PLACEHOLDERS if text not in number]
         ids = part.label_ids({**number, **dict.fromkeys(free, -1)}, otherwise=-2)
         if (ids == -2).any():

@@ -238,6 +238,7 @@ def open_log(job: SequenceJob, resume: bool, stack: ExitStack) -> JsonLines | No
         "initial",
         "penalize_bias",
         "candidates",
+        "order",
         "cutoff",
     )
     asked = {
@@ -268,6 +269,7 @@ def settings(job: SequenceJob, growth: Growth | None, callbacks: list[Any], resu
         penalty=penalty_of(job),
         penalize_bias=job.penalize_bias,
         candidates=job.candidates,
+        order=job.order,
         solver=solver_of(job),
         tol=job.tol,
         max_iterations=job.max_iter,

@@ -101,6 +101,7 @@ class SequenceJob:
     loss: str | None
     penalize_bias: bool
     candidates: str
+    order: int
     cutoff: int
     prune: float
     debias: float | None
@@ -228,6 +229,13 @@ path = click.Path(path_type=Path)
     type=click.Choice(["all", "seen"]),
     default="all",
     help="Attributes with all labels (Wapiti, CRF++), or only with those seen together (CRFsuite).",
+)
+@option(
+    "--order",
+    section=LEARNING,
+    type=click.IntRange(1, 2),
+    default=1,
+    help="How many labels before a token its label depends on; with 2, labels are learnt as pairs.",
 )
 @option(
     "--cutoff",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
 from parsimon.arrays import Array, IntArray
@@ -65,6 +65,8 @@ class SequenceLabeler(BaseEstimator):
         Features are attributes with all labels (Wapiti, CRF++) or only with labels seen together (CRFsuite).
     cutoff : int
         Attributes that occur less often are left out.
+    order : {1, 2}
+        How many labels before a token its label depends on. With 2, labels are learnt as pairs of tags.
     solver : str or Solver
         ``auto``, or one of `parsimon.solvers.SOLVERS`: ``working-set``, ``fista``, ``mira``, ``sgd``, …
     tol, max_iter, time_limit
@@ -111,6 +113,7 @@ class SequenceLabeler(BaseEstimator):
         candidates: str = "all",
         cutoff: int = 1,
         transitions: bool = True,
+        order: int = 1,
         solver: str | Solver = "auto",
         tol: float | None = None,
         max_iter: int | None = None,
@@ -136,6 +139,7 @@ class SequenceLabeler(BaseEstimator):
         self.candidates = candidates
         self.cutoff = cutoff
         self.transitions = transitions
+        self.order = order
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -175,6 +179,38 @@ class SequenceLabeler(BaseEstimator):
         weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         model = self._training().fit(space, data, labels, dev=development, weights=weights, start=start)
         self._take(model)
+        self.templates_ = getattr(space, "templates", None)
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        templates: str | Path | TemplateSet | None = None,
+        lengths: IntArray | None = None,
+        sample_weight: Array | None = None,
+    ) -> SequenceLabeler:
+        """Learns on from the weights there are, when more candidates for features have come (Perkins & Theiler 2003).
+
+        These are `templates`, which join those of before; or in X more columns of a matrix, more keys of the feature
+        dicts. X and y are all sequences that there are to learn from: with a convex loss the result is that of `fit`
+        with all candidates, sooner. The solver ``grafting-light`` is made for this.
+        """
+        known = getattr(self, "templates_", None)
+        if known is None and self.templates is not None:
+            known = as_templates(self.templates)
+        if templates is not None:
+            new = as_templates(templates)
+            if known is None and hasattr(self, "model_"):
+                raise ParsimonError("templates need columns, but this labeller was fitted without templates.")
+            known = new if known is None else joined(known, new)
+        grown = clone(self).set_params(templates=known, warm_start=True)
+        if hasattr(self, "model_"):
+            grown._take(self.model_)
+        grown.fit(X, y, lengths=lengths, sample_weight=sample_weight)
+        self._take(grown.model_)
+        self.templates_ = grown.templates_
         return self
 
     def path(self, X: Any, y: Any, strengths: Sequence[float]) -> Iterator[tuple[float, SequenceLabeler]]:
@@ -217,7 +253,7 @@ class SequenceLabeler(BaseEstimator):
             observations, k, threads=threads_of(self.n_jobs), allowed=self._allowed(), given=fixed
         )
         ends = np.cumsum(observations.lengths)
-        names = self.model_.labels
+        names = self.model_.tags
         return [
             [
                 (float(values[r, i]), [names[y] for y in ids[r, end - length : end]])
@@ -231,7 +267,7 @@ class SequenceLabeler(BaseEstimator):
         """Span F1 when the labels mark spans (B-, I-, …), else token accuracy."""
         predicted = self.predict(X, lengths=lengths)
         gold = [list(sequence) for sequence in y]
-        return span_f1(gold, predicted) if has_spans(self.model_.labels) else token_accuracy(gold, predicted)
+        return span_f1(gold, predicted) if has_spans(self.model_.tags) else token_accuracy(gold, predicted)
 
     def sparsify(self, threshold: float = 0.0) -> SequenceLabeler:
         """Drops weights that are not larger than `threshold` in absolute value."""
@@ -265,7 +301,7 @@ class SequenceLabeler(BaseEstimator):
 
     def _take(self, model: SequenceModel) -> None:
         self.model_ = model
-        self.classes_ = np.array(model.labels, dtype=object)
+        self.classes_ = np.array(model.tags, dtype=object)
         self.n_features_ = len(model.weights)
         self.objective_ = model.info.get("objective")
         self.history_ = model.info.get("history", [])
@@ -278,6 +314,7 @@ class SequenceLabeler(BaseEstimator):
             penalty=penalty,
             penalize_bias=self.penalize_bias,
             candidates=self.candidates,
+            order=self.order,
             solver=self.solver,
             tol=self.tol,
             max_iterations=self.max_iter,
@@ -320,7 +357,7 @@ class SequenceLabeler(BaseEstimator):
         observations = self.model_.observe(self._data(X, lengths), threads_of(self.n_jobs))
         if given is None:
             return observations, None
-        labels = Labels.from_sequences(given, names=self.model_.labels)
+        labels = Labels.from_sequences(given, names=self.model_.tags)
         if not np.array_equal(labels.lengths, observations.lengths):
             raise ParsimonError("given labels must have the same lengths as the sequences (None where free).")
         return observations, labels.ids
@@ -329,8 +366,8 @@ class SequenceLabeler(BaseEstimator):
         if self.decoding is None or isinstance(self.decoding, Transitions):
             return self.decoding
         if isinstance(self.decoding, str):
-            return constraints(self.model_.labels, self.decoding)
-        return forbid(self.model_.labels, self.decoding)
+            return constraints(self.model_.tags, self.decoding)
+        return forbid(self.model_.tags, self.decoding)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
@@ -350,6 +387,12 @@ class SequenceLabeler(BaseEstimator):
         if isinstance(model, bytes):
             state = {**state, "model_": parse_model(model, kind="sequence")}
         super().__setstate__(state)
+
+
+def joined(known: TemplateSet, new: TemplateSet) -> TemplateSet:
+    """Templates, and more of them; those that are there already are not doubled."""
+    more = [template for template, name in zip(new, new.names, strict=True) if name not in known.names]
+    return known + TemplateSet(tuple(more), known.boundary)
 
 
 def _gathered(X: Any, lengths: IntArray | None) -> Any:

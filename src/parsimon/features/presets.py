@@ -1,8 +1,8 @@
 """Template sets with a name, for those who want to start without writing a template file.
 
 >>> sorted(name for name in preset_names() if not name.startswith("nettalk"))
-['chunking', 'martins-chunking', 'martins-ner', 'ner', 'pos', 'python-code', 'suzuki-pos', 'suzuki-pos+',
-'words']
+['chunking', 'martins-chunking', 'martins-ner', 'ner', 'pos', 'python-code', 'sha-pereira', 'suzuki-pos',
+'suzuki-pos+', 'words']
 >>> len(get_preset("chunking")), len(get_preset("nettalk-5grm+"))
 (20, 9)
 """
@@ -257,6 +257,20 @@ def _suzuki_pos(pairs: bool) -> TemplateSet:
     )
 
 
+def _sha_pereira() -> TemplateSet:
+    """Noun-phrase chunking as in Sha & Pereira (2003), table 1; meant for labels that are pairs of tags (order 2).
+
+    Words in ±2 and pairs of words with the current one; parts of speech in ±2, pairs and triples of neighbours.
+    """
+    return (
+        bias()
+        + ngrams(0, n=1, window=2, name="word")
+        + ngrams(0, n=2, window=1, name="word")
+        + ngrams(1, n=(1, 2, 3), window=2, name="pos")
+        + label_bigram()
+    )
+
+
 _WORD, _POS = "the word", "its part of speech"
 
 _WINDOWS: dict[_Windows, str] = {
@@ -304,6 +318,12 @@ PRESETS: dict[str, Preset] = {
             "named entities, over-complete (Martins et al. 2011): the same and affixes, case, punctuation, digits",
             (_WORD, _POS),
             _martins_ner,
+        ),
+        Preset(
+            "sha-pereira",
+            "noun phrases (Sha & Pereira 2003): words in ±2, pairs of words, n-grams of POS up to 3 (with --order 2)",
+            (_WORD, _POS),
+            _sha_pereira,
         ),
         *_nettalk_presets(),
         Preset(

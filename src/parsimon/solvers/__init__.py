@@ -25,6 +25,8 @@ from parsimon.solvers.cutting_plane import CuttingPlane
 from parsimon.solvers.driver import Monitor, Validation, drive
 from parsimon.solvers.fista import FISTA
 from parsimon.solvers.frank_wolfe import FrankWolfe
+from parsimon.solvers.gauss_seidel import GaussSeidel
+from parsimon.solvers.grafting import Grafting
 from parsimon.solvers.lbfgs import LBFGS
 from parsimon.solvers.one_slack import OneSlack
 from parsimon.solvers.online import Budget, Decreasing, Online, PassiveAggressive
@@ -53,6 +55,8 @@ __all__ = [
     "Event",
     "Exponential",
     "FrankWolfe",
+    "GaussSeidel",
+    "Grafting",
     "Iterate",
     "Monitor",
     "OneSlack",
@@ -83,6 +87,10 @@ def _working_set_groups(tol: float = 1e-5) -> WorkingSet:
     return WorkingSet(tol=tol, inner=ActiveGroups(tol=0.0), steps=(50, 100, 200, 500))
 
 
+def _grafting_light(tol: float = 1e-5) -> Grafting:
+    return Grafting(tol=tol, steps=1)
+
+
 def _mira() -> Online:
     return Online(step=PassiveAggressive())
 
@@ -99,6 +107,9 @@ SOLVERS: dict[str, Callable[..., Solver]] = {
     "block-working-set": _working_set_groups,
     "bcd": BlockCoordinateDescent,
     "fista": FISTA,
+    "grafting-light": _grafting_light,
+    "grafting": Grafting,
+    "gauss-seidel": GaussSeidel,
     "frank-wolfe": FrankWolfe,
     "smoothing": Smoothing,
     "subgradient": Subgradient,

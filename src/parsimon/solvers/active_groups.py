@@ -78,7 +78,7 @@ class ActiveGroups:
             for number, step in enumerate(first):
                 kkt = np.inf if step.kkt is None else step.kkt
                 if scale < 0:
-                    scale = scale_at_zero(problem) if weights.values.any() else kkt
+                    scale = scale_at_zero(problem) if self.tol > 0 and weights.values.any() else kkt
                 done = Status.CONVERGED if kkt <= self.tol * scale else None
                 weights, used = step.weights, step.evaluations
                 yield replace(step, evaluations=evaluations + used, phase=self.name, status=done)

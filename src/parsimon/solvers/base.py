@@ -97,6 +97,7 @@ class Iterate:
     phase: str = ""
     status: Status | None = None
     instantiated: tuple[int, ...] = ()  # how many weights existed, along the way
+    selected: int | None = None  # how many features were ever looked at more closely
     support: int | None = (
         None  # outputs that the weights are made of: those with a multiplier that is not zero
     )
@@ -119,6 +120,7 @@ class Event:
     gap: float | None = None
     dev: float | None = None
     instantiated: tuple[int, ...] = ()
+    selected: int | None = None
     support: int | None = None
 
 
@@ -210,6 +212,10 @@ class Requires:
             return "a cost that is one number for every wrong label, and this one depends on the labels"
         if self.blocks and any(not hasattr(batch.design, "new_descent") for batch in problem.batches):
             return "a structure with block coordinate descent"
+        if (self.online or self.blocks) and any(
+            getattr(batch.design, "forbidden", None) is not None for batch in problem.batches
+        ):
+            return "chains in which any label may follow any other, so an order of 1"
         if self.log_loss and problem.loss.name != "log":
             return f"the log loss, not the {problem.loss.name} loss"
         if self.all_labels and any(some_missing(batch.gold) for batch in problem.batches):

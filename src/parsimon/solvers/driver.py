@@ -127,6 +127,7 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
                 gap=last.gap,
                 dev=dev,
                 instantiated=last.instantiated,
+                selected=last.selected,
                 support=last.support,
             )
             watch.history.append(event)

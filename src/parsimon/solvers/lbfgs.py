@@ -25,8 +25,18 @@ class InverseHessian:
         return len(self._pairs)
 
     def carry(self, old: IntArray, new: IntArray) -> None:
-        """From one set of features to another: what was learnt on the old one is forgotten."""
+        """From one set of features to another; nothing is known of features that are new.
+
+        Pairs along which the curvature is not positive any more, for want of features that were dropped, are forgotten.
+        """
+        if not self._pairs:
+            return
+        at = np.minimum(np.searchsorted(old, new), len(old) - 1)
+        kept = old[at] == new
+        pairs = [(np.where(kept, s[at], 0.0), np.where(kept, y[at], 0.0)) for s, y, _ in self._pairs]
         self.clear()
+        for s, y in pairs:
+            self.update(s, y)
 
     def clear(self) -> None:
         """Forgets everything."""

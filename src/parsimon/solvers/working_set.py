@@ -109,7 +109,7 @@ class WorkingSet:
             narrow = problem.restrict(chosen)
             first = Weights(weights.at(chosen), None, len(chosen))
             diagonal = narrow.diagonal(view.marginals)
-            known = Known(best - narrow.penalty.value(first.values), view.gradient_of(chosen), diagonal)
+            known = Known(view.loss, view.gradient_of(chosen), diagonal)
             del view
             for number, step in enumerate(self.inner.iterate(narrow, first, memory, known)):
                 weights = Weights(step.weights.values, chosen, problem.n_features)
@@ -152,6 +152,7 @@ class WorkingSet:
 class View:
     """The optimality conditions of all features at some weights."""
 
+    loss: float
     objective: float
     largest: float
     gap: float | None
@@ -168,6 +169,7 @@ class FeatureView(View):
 
     known: IntArray = field(repr=False)  # ascending
     gradient: Array = field(repr=False)  # theirs
+    excess: Array = field(repr=False)  # by how much it is above the strength of the L1 norm
 
     def gradient_of(self, features: IntArray) -> Array:
         """The gradient of known features."""
@@ -176,7 +178,7 @@ class FeatureView(View):
     def with_steepest(self, active: IntArray, room: int) -> IntArray:
         """The active features and so many others."""
         others = ~np.isin(self.known, active, assume_unique=True)
-        candidates, steepness = self.known[others], np.abs(self.gradient[others])
+        candidates, steepness = self.known[others], self.excess[others]
         if len(candidates) > room:
             candidates = candidates[np.argpartition(-steepness, room - 1)[:room]] if room else candidates[:0]
         return np.union1d(active, candidates)
@@ -218,21 +220,21 @@ def look_at_all(problem: Problem, weights: Weights, slack: float) -> View:
     steep = _steep(problem, weights, slack)
     objective = steep.loss + mine.value(weights.values)
     others = ~np.isin(steep.features, active, assume_unique=True)
-    features, gradient = steep.features[others], steep.gradient[others]
+    known = np.concatenate([active, steep.features[others]])
+    gradient = np.concatenate([steep.of_active, steep.gradient[others]])
     excess = np.abs(gradient) - (
-        penalty.l1_strength if penalty.weight is None else penalty.l1_strength[features]
+        penalty.l1_strength if penalty.weight is None else penalty.l1_strength[known]
     )
     largest = max(
         float(np.max(mine.violation(weights.values, steep.of_active), initial=0.0)),
-        float(np.max(excess, initial=0.0)),
+        float(np.max(excess[len(active) :], initial=0.0)),
     )
-    known = np.concatenate([active, features])
     order = np.argsort(known, kind="stable")
-    known, gradient = known[order], np.concatenate([steep.of_active, gradient])[order]
+    known, gradient, excess = known[order], gradient[order], excess[order]
     a = steep.loss - dot(weights.values, steep.of_active)
     # Features that are not steep do not reach the threshold, so they do not matter to the dual norm.
     gap = _gap(problem, objective, a, gradient, penalty.restrict(known))
-    return FeatureView(objective, largest, gap, steep.marginals, known, gradient)
+    return FeatureView(steep.loss, objective, largest, gap, steep.marginals, known, gradient, excess)
 
 
 def _steep(problem: Problem, weights: Weights, slack: float) -> Steep:
@@ -270,7 +272,7 @@ def look_at_groups(problem: Problem, weights: Weights) -> GroupView:
     if len(free):  # what no group has counts too: biases, for one
         of_free = penalty.violation(weights.dense(), gradient)[free]
         largest = max(largest, float(np.max(of_free)))
-    return GroupView(objective, largest, gap, marginals, gradient, penalty.groups, violation, free)
+    return GroupView(loss, objective, largest, gap, marginals, gradient, penalty.groups, violation, free)
 
 
 def _gap(problem: Problem, objective: float, a: float, gradient: Array, penalty: Any) -> float | None:
