@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from parsimon.errors import ParsimonError
     from parsimon.estimators import (
         DocumentClassifier,
+        MarkovNetwork,
         OverlappingGroupLassoClassifier,
         OverlappingGroupLassoClassifierCV,
         OverlappingGroupLassoRegressor,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     )
     from parsimon.features import Columns, TemplateSet, read_columns, read_labelled
     from parsimon.model_file import load_model, save_model
+    from parsimon.network_model import NetworkModel
     from parsimon.penalties import L1, L2, ElasticNet
     from parsimon.sequence_model import SequenceModel
 
@@ -29,11 +31,13 @@ __version__ = "0.1.0"
 _HOME = {
     "SequenceLabeler": "parsimon.estimators",
     "DocumentClassifier": "parsimon.estimators",
+    "MarkovNetwork": "parsimon.estimators",
     "OverlappingGroupLassoClassifier": "parsimon.estimators",
     "OverlappingGroupLassoClassifierCV": "parsimon.estimators",
     "OverlappingGroupLassoRegressor": "parsimon.estimators",
     "OverlappingGroupLassoRegressorCV": "parsimon.estimators",
     "DocumentModel": "parsimon.document_model",
+    "NetworkModel": "parsimon.network_model",
     "SequenceModel": "parsimon.sequence_model",
     "load_model": "parsimon.model_file",
     "save_model": "parsimon.model_file",
@@ -54,6 +58,8 @@ __all__ = [
     "DocumentClassifier",
     "DocumentModel",
     "ElasticNet",
+    "MarkovNetwork",
+    "NetworkModel",
     "OverlappingGroupLassoClassifier",
     "OverlappingGroupLassoClassifierCV",
     "OverlappingGroupLassoRegressor",

@@ -21,15 +21,17 @@ from parsimon.errors import ParsimonError
 
 if TYPE_CHECKING:
     from parsimon.document_model import DocumentModel
+    from parsimon.network_model import NetworkModel
     from parsimon.sequence_model import SequenceModel
 
 FORMAT = 1
-Kind: TypeAlias = Literal["sequence", "document"]
+Kind: TypeAlias = Literal["sequence", "document", "network"]
 # Where `take_apart(model) -> (header, tensors)` and `put_together(header, tensors) -> model` of a kind are. The
 # weights and `info` are written here, the same for all.
 KINDS = {
     "sequence": "parsimon.sequence_file",
     "document": "parsimon.document_file",
+    "network": "parsimon.network_file",
 }
 
 
@@ -92,6 +94,8 @@ def load_model(path: str | Path, kind: Literal["sequence"]) -> SequenceModel: ..
 @overload
 def load_model(path: str | Path, kind: Literal["document"]) -> DocumentModel: ...
 @overload
+def load_model(path: str | Path, kind: Literal["network"]) -> NetworkModel: ...
+@overload
 def load_model(path: str | Path, kind: None = None) -> Any: ...
 
 
@@ -113,6 +117,8 @@ def load_model(path: str | Path, kind: Kind | None = None) -> Any:
 def parse_model(content: bytes, name: str = ..., *, kind: Literal["sequence"]) -> SequenceModel: ...
 @overload
 def parse_model(content: bytes, name: str = ..., *, kind: Literal["document"]) -> DocumentModel: ...
+@overload
+def parse_model(content: bytes, name: str = ..., *, kind: Literal["network"]) -> NetworkModel: ...
 @overload
 def parse_model(content: bytes, name: str = ..., kind: Kind | None = None) -> Any: ...
 

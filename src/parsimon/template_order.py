@@ -164,11 +164,12 @@ class TemplateOrder:
         With `kept` (one truth value a template), templates that are kept are filled, the others hollow. With
         `path`, the figure is written there too, in the format that the file's name ends in.
         """
-        from parsimon.report.hasse_diagram import draw, save
+        from parsimon.report.figure_file import save_figure
+        from parsimon.report.hasse_diagram import draw
 
         figure = draw(self, self._checked(kept))
         if path is not None:
-            save(figure, Path(path))
+            save_figure(figure, Path(path))
         return figure
 
     def _number(self, template: int | str) -> int:

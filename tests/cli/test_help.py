@@ -8,6 +8,8 @@ import sys
 import pytest
 
 from parsimon import __version__
+from parsimon.cli.learn import CRITERIA, INFERENCES, SEPARATORS
+from parsimon.cli.learn import LOSSES as NETWORK_LOSSES
 from parsimon.cli.train import DEV_METRICS, LOSSES, SOLVERS
 
 COMMANDS = [
@@ -19,6 +21,9 @@ COMMANDS = [
     ["evaluate"],
     ["inspect"],
     ["explain"],
+    ["learn"],
+    ["learn", "network"],
+    ["sample"],
     ["presets"],
 ]
 
@@ -60,13 +65,21 @@ def test_a_group_without_a_command_shows_its_help(run):
 
 
 def test_choices_are_those_that_the_library_has():
+    from parsimon.data.csv_tables import SEPARATORS as separators
     from parsimon.losses import LOSSES as losses
+    from parsimon.network_model import INFERENCE
+    from parsimon.network_selection import CRITERIA as criteria
+    from parsimon.network_training import LOSSES as network_losses
     from parsimon.solvers import SOLVERS as solvers
 
     # Those two are for numbers and for Markov random fields, not for sequences.
     assert {*LOSSES, "squared", "pseudo-likelihood"} == set(losses)
     of_sequences = {name for name, make in solvers.items() if not make().requires.coordinates}
     assert set(SOLVERS) == {"auto", *of_sequences}
+    assert set(NETWORK_LOSSES) == set(network_losses)
+    assert set(INFERENCES) == set(INFERENCE)
+    assert set(CRITERIA) == set(criteria)
+    assert set(SEPARATORS) == set(separators)
     assert DEV_METRICS == ("auto", "f1", "accuracy")
 
 
@@ -76,6 +89,8 @@ def test_choices_are_those_that_the_library_has():
         ["--help"],
         ["train", "sequence", "--help"],
         ["train", "document", "--help"],
+        ["learn", "network", "--help"],
+        ["sample", "--help"],
         ["explain", "-h"],
         ["--version"],
     ],

@@ -9,9 +9,11 @@ from parsimon.cli.evaluate import evaluate
 from parsimon.cli.explain import explain
 from parsimon.cli.failures import Program
 from parsimon.cli.inspect import inspect
+from parsimon.cli.learn import learn
 from parsimon.cli.options import CONTEXT
 from parsimon.cli.predict import predict
 from parsimon.cli.presets import presets
+from parsimon.cli.sample import sample
 from parsimon.cli.train import train
 from parsimon.cli.train_document import document
 
@@ -26,6 +28,7 @@ Examples:
   parsimon inspect chunk.model --top 20
   parsimon train document reviews/ -m reviews.model
   parsimon explain reviews.model new.jsonl --html why.html
+  parsimon learn network survey.csv -m survey.model --draw survey.png
 """
 
 
@@ -36,11 +39,12 @@ def program() -> None:
 
     Sequences are in column files: one token a line, its columns separated by blanks or tabs, the label last, and
     an empty line after every sequence. Feature templates are those of Wapiti and CRF++. Documents are in
-    directories of classes, JSON lines, or lines 'label TAB text'. '-' stands for standard input.
+    directories of classes, JSON lines, or lines 'label TAB text'. Tables are CSV files with names in the first line.
+    '-' stands for standard input.
     """
 
 
-for command in (train, predict, evaluate, inspect, explain, presets):
+for command in (train, predict, evaluate, inspect, explain, learn, sample, presets):
     program.add_command(command)
 
 

@@ -10,6 +10,7 @@ import click
 
 from parsimon.cli.failures import say
 from parsimon.cli.labelling import allowed_transitions, parts
+from parsimon.cli.model_kinds import commands_of
 from parsimon.cli.options import column_file, command, option, reading_options, threads_option
 from parsimon.errors import ParsimonError
 
@@ -84,9 +85,7 @@ def evaluate(**options: Any) -> None:
 
     model = load_model(job.model)
     if not isinstance(model, SequenceModel):
-        from parsimon.cli.documents import evaluate as evaluate_documents
-
-        evaluate_documents(model, job)
+        commands_of(model).evaluate(model, job)
         return
     file = column_file(job.test, job.encoding, job.separator, job.comment)
     gold, predicted = _labels(model, file, job)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parsimon.cli.model_kinds import commands_of
 from parsimon.cli.options import command, option
 from parsimon.errors import ParsimonError
 
@@ -27,6 +28,7 @@ Examples:
   parsimon inspect chunk.model --transitions --history
   parsimon inspect chunk.model --json > everything.json
   parsimon inspect news.model --label sci.space --top 10
+  parsimon inspect survey.model --label smoker
 """
 
 
@@ -66,7 +68,8 @@ def inspect(
 ) -> None:
     """Show what MODEL has kept: how much of what, by template and by label, and the heaviest features.
 
-    Of a document model: how many words, and for each label those that speak most for it.
+    Of a document model: how many words, and for each label those that speak most for it. Of a Markov network: the
+    strongest edges; --label names a variable whose edges are wanted.
     """
     from parsimon import inspect as look
     from parsimon.model_file import load_model
@@ -75,9 +78,7 @@ def inspect(
 
     fitted = load_model(model)
     if not isinstance(fitted, SequenceModel):
-        from parsimon.cli.documents import inspect as inspect_document
-
-        inspect_document(
+        commands_of(fitted).inspect(
             fitted,
             model,
             top=top,

@@ -13,6 +13,7 @@ import click
 from parsimon.cli.failures import say
 from parsimon.cli.labelling import Part, allowed_transitions, look_up_only, parts
 from parsimon.cli.live_input import LiveInput
+from parsimon.cli.model_kinds import commands_of
 from parsimon.cli.options import column_file, command, option, reading_options, threads_option
 from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
@@ -129,9 +130,7 @@ def predict(**options: Any) -> None:
 
     model = load_model(job.model)
     if not isinstance(model, SequenceModel):
-        from parsimon.cli.documents import predict as predict_documents
-
-        predict_documents(model, job)
+        commands_of(model).predict(model, job)
         return
     if job.format is not None:
         raise ParsimonError(

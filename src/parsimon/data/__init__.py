@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         member,
     )
     from parsimon.data.splits import Fold, folds
+    from parsimon.data.synthetic_networks import MadeNetwork, make_network
     from parsimon.data.synthetic_sequences import MadeSequences, make_sequences
     from parsimon.data.tagged_text import load_brown, load_treebank_pos
 
@@ -33,6 +34,7 @@ __all__ = [
     "CodeCorpus",
     "DataSet",
     "Fold",
+    "MadeNetwork",
     "MadeSequences",
     "OCRWords",
     "archive",
@@ -49,6 +51,7 @@ __all__ = [
     "load_ocr_letters",
     "load_python_code",
     "load_treebank_pos",
+    "make_network",
     "make_sequences",
     "member",
     "phonemes",
@@ -58,6 +61,7 @@ __all__ = [
 _HOME = {
     "CodeCorpus": "python_code",
     "Fold": "splits",
+    "MadeNetwork": "synthetic_networks",
     "MadeSequences": "synthetic_sequences",
     "OCRWords": "ocr_letters",
     "folds": "splits",
@@ -70,6 +74,7 @@ _HOME = {
     "load_ocr_letters": "ocr_letters",
     "load_python_code": "python_code",
     "load_treebank_pos": "tagged_text",
+    "make_network": "synthetic_networks",
     "make_sequences": "synthetic_sequences",
     "phonemes": "letter_to_sound",
     "read_documents": "documents",

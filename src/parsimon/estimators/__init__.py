@@ -1,6 +1,7 @@
 """Estimators: the scikit-learn contract around the library's parts. No algorithms live here."""
 
 from parsimon.estimators.document_classifier import DocumentClassifier
+from parsimon.estimators.markov_network import MarkovNetwork
 from parsimon.estimators.overlapping_group_lasso import (
     OverlappingGroupLassoClassifier,
     OverlappingGroupLassoRegressor,
@@ -13,6 +14,7 @@ from parsimon.estimators.sequence_labeler import SequenceLabeler
 
 __all__ = [
     "DocumentClassifier",
+    "MarkovNetwork",
     "OverlappingGroupLassoClassifier",
     "OverlappingGroupLassoClassifierCV",
     "OverlappingGroupLassoRegressor",

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray
-from parsimon.atomic import write_atomically
 from parsimon.errors import ParsimonError
 from parsimon.template_order import TemplateOrder, tally
 
@@ -195,17 +192,3 @@ def _arc(path: list[int], placed: _Placed, colour: str, width: float) -> Any:
             codes.append(shapes.Path.LINETO)
     line = shapes.Path(points, codes)
     return patches.PathPatch(line, facecolor="none", edgecolor=colour, linewidth=width, zorder=1)
-
-
-def save(figure: Any, path: Path) -> None:
-    """Writes a figure in the format that the file's name ends in, whole or not at all."""
-    buffer = io.BytesIO()
-    try:
-        figure.savefig(buffer, format=path.suffix[1:] or "png", dpi=150)
-        write_atomically(path, buffer.getvalue())
-    except ValueError as error:
-        raise ParsimonError(
-            f"cannot draw to {path}, name a file that ends in .png, .pdf or .svg: {error}"
-        ) from None
-    except OSError as error:
-        raise ParsimonError(f"cannot write {path}: {error.strerror}") from error

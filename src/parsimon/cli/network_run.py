@@ -1,0 +1,178 @@
+"""A run of `parsimon learn network`: check, read, learn, write, say what came of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from parsimon import __version__
+from parsimon.cli.failures import Interrupted, say
+from parsimon.cli.learn import NetworkJob
+from parsimon.cli.output import check_writable
+from parsimon.data.csv_tables import SEPARATORS, CsvTable, read_table
+from parsimon.discrete_table import DiscreteTable
+from parsimon.errors import ParsimonError
+from parsimon.model_file import save_model, write_atomically_or_explain
+from parsimon.network_model import NetworkModel
+from parsimon.network_training import NetworkTraining
+from parsimon.report.figure_file import check_ending, save_figure
+from parsimon.report.json_lines import JsonLines
+from parsimon.report.network_tables import edges_table, summary_text
+from parsimon.report.progress import Progress, progress
+from parsimon.report.time_left import TimeLeft
+from parsimon.solvers.base import Event, Status
+
+
+def run(job: NetworkJob) -> None:
+    """Everything that can be refused is refused before any work."""
+    began = time.perf_counter()
+    check_files(job)
+    with ExitStack() as stack:
+        log = open_log(job, stack)
+        watch = stack.enter_context(
+            progress(
+                sys.stderr,
+                quiet=job.quiet or job.as_json,
+                verbose=job.verbose,
+                began=began,
+                time_left=TimeLeft(job.max_iterations, job.time_limit),
+            )
+        )
+        events: list[Event] = []
+        callbacks = [events.append, watch, *([] if log is None else [log])]
+        try:
+            model = fit(job, watch, callbacks)
+            write(job, model, watch)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted, and nothing was written") from None
+        record = summary(job, model, len(events), time.perf_counter() - began)
+        if log is not None:
+            log.end(**record)
+    finish(job, model, record, log)
+
+
+def check_files(job: NetworkJob) -> None:
+    """Refuses what could not be written at the end, and what would be lost by writing."""
+    targets = {"the model": job.model, "the drawing": job.draw, "the edges": job.edges, "the log": job.log}
+    if job.draw is not None:
+        check_ending(job.draw)
+    for what, target in targets.items():
+        if target is None:
+            continue
+        if str(target) == "-":
+            raise ParsimonError(f"{what} must be a file; {target} is standard output.")
+        check_writable(target, what)
+        if job.table != "-" and target.exists() and Path(job.table).exists() and target.samefile(job.table):
+            raise ParsimonError(f"{job.table} would be overwritten by {what}; name another file.")
+
+
+def open_log(job: NetworkJob, stack: ExitStack) -> JsonLines | None:
+    """The log, with what is about to happen as its first line."""
+    if job.log is None:
+        return None
+    log = JsonLines(job.log)
+    stack.callback(log.close)
+    asked = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(job).items()}
+    log.start(parsimon=__version__, **asked)
+    return log
+
+
+def fit(job: NetworkJob, watch: Progress, callbacks: list[Any]) -> NetworkModel:
+    """Reads and learns."""
+    watch.phase(f"reading {'standard input' if job.table == '-' else Path(job.table).name}")
+    csv = read_table(
+        job.table,
+        separator=None if job.separator is None else SEPARATORS[job.separator],
+        header=job.header,
+        missing=job.missing,  # type: ignore[arg-type]
+        encoding=job.encoding,
+    )
+    watch.phase("learning")
+    training = NetworkTraining(
+        alpha=job.alpha,
+        loss=job.loss,
+        inference=job.inference,
+        stability=job.stability,
+        stability_threshold=job.threshold,
+        tol=job.tol,
+        max_iterations=job.max_iterations,
+        time_limit=job.time_limit,
+        threads=job.threads,
+        seed=job.seed,
+        callbacks=callbacks,
+    )
+    if job.solver is not None:
+        training = replace(training, solver=job.solver)
+    model = training.fit(discrete(csv, job)).model
+    return replace(model, info={**model.info, "dropped": csv.dropped})
+
+
+def discrete(csv: CsvTable, job: NetworkJob) -> DiscreteTable:
+    """The cells as states, each column's by its name."""
+    try:
+        return DiscreteTable.learn(csv.rows, names=csv.names, max_states=job.max_states)
+    except ParsimonError as error:
+        name = "standard input" if job.table == "-" else job.table
+        raise ParsimonError(f"{name}: {str(error).replace('max_states', '--max-states')}") from None
+
+
+def write(job: NetworkJob, model: NetworkModel, watch: Progress) -> None:
+    """The files that were asked for."""
+    watch.phase("writing")
+    if job.model is not None:
+        save_model(model, job.model)
+    if job.edges is not None:
+        write_atomically_or_explain(job.edges, edges_file(model).encode())
+    if job.draw is not None:
+        save_figure(model.draw(seed=job.seed), job.draw)
+
+
+def edges_file(model: NetworkModel) -> str:
+    """One edge a line, the strongest first."""
+    stable = model.info.get("stability") is not None
+    lines = ["\t".join(("first", "second", "strength", *(("stability",) if stable else ())))]
+    for edge in model.strongest():
+        cells = [
+            edge.first,
+            edge.second,
+            f"{edge.strength:.6g}",
+            *([f"{edge.stability:.4g}"] if stable else []),
+        ]
+        lines.append("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in cells))
+    return "\n".join(lines) + "\n"
+
+
+def summary(job: NetworkJob, model: NetworkModel, iterations: int, seconds: float) -> dict[str, Any]:
+    """What came of it, ready for JSON. The model must have been written."""
+    files = {name: str(target) for name in ("draw", "edges") if (target := getattr(job, name)) is not None}
+    return {
+        "model": None if job.model is None else str(job.model),
+        "bytes": None if job.model is None else job.model.stat().st_size,
+        **model.summary(),
+        "strongest": [asdict(edge) for edge in model.strongest(job.top)],
+        "files": files,
+        "iterations": iterations,
+        "seconds": round(seconds, 3),
+    }
+
+
+def finish(job: NetworkJob, model: NetworkModel, record: dict[str, Any], log: JsonLines | None) -> None:
+    """Says what came of it."""
+    if log is not None and log.failure is not None:
+        say(f"the log {job.log} is not complete: {log.failure}")
+    if job.as_json:
+        click.echo(json.dumps(record, ensure_ascii=False))
+    elif not job.quiet:
+        text = summary_text(record)
+        if job.top:
+            text += "\n" + edges_table(model.strongest(), job.top)
+        click.echo(text, nl=False)
+    if model.info.get("status") == Status.INTERRUPTED.value:
+        raise Interrupted("interrupted; this is the best network so far")

@@ -1,0 +1,70 @@
+"""Markov networks as plain text tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from parsimon.report.tables import facts, file_size, objective_text, of, table
+
+if TYPE_CHECKING:
+    from parsimon.network_model import Edge
+
+SCORES = {
+    "pseudo-likelihood": "log pseudo-likelihood",
+    "bethe": "log-likelihood by the Bethe approximation",
+    "exact": "log-likelihood",
+}
+
+
+def summary_text(record: Mapping[str, Any]) -> str:
+    """What a network is, and how it was learnt."""
+    training = record["training"]
+    pairs = [
+        ("variables", f"{record['variables']:,}"),
+        ("edges", of(record["edges"], record["candidate_edges"])),
+    ]
+    if record.get("model"):
+        pairs.insert(0, ("model", f"{record['model']} ({file_size(record['bytes'])})"))
+    if training.get("rows") is not None:
+        dropped = training.get("dropped")
+        told = f" ({dropped:,} with missing values left out)" if dropped else ""
+        pairs.append(("learnt from", f"{training['rows']:,} rows{told}"))
+    if training.get("alpha") is not None:
+        by = f", by {training['chosen_by']}" if training.get("chosen_by") else ""
+        pairs.append(("strength", f"{training['alpha']:.4g}{by}"))
+    if training.get("stability"):
+        share = f"{training['stability_threshold']:.0%} of {training['stability']} halves of the rows"
+        pairs.append(("kept if in", share))
+    if training.get("objective") is not None:
+        pairs.append(("objective", objective_text(training)))
+    if training.get("score") is not None:
+        pairs.append(
+            (
+                "score",
+                f"{training['score']:.4f} a row, {SCORES[training['score_method']]}, on the rows learnt",
+            )
+        )
+    if training.get("status"):
+        pairs.append(("status", training["status"]))
+    return facts(pairs)
+
+
+def edges_table(edges: Sequence[Edge], top: int | None = None) -> str:
+    """The strongest edges first; binary pairs have a sign."""
+    if not edges:
+        return "no edges: the variables are independent\n"
+    frequent = edges[0].stability is not None
+    rows = [
+        (
+            f"{edge.strength:+.4f}" if edge.signed else f"{edge.strength:.4f}",
+            *((f"{edge.stability:.0%}",) if edge.stability is not None else ()),
+            edge.first,
+            edge.second,
+        )
+        for edge in edges[:top]
+    ]
+    header = ("strength", *(("stability",) if frequent else ()), "variable", "and")
+    more = len(edges) - len(rows)
+    rest = f"and {more:,} more; --top shows more, --json all\n" if more > 0 else ""
+    return table(header, rows, ">" * (1 + frequent) + "<<") + rest
