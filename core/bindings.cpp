@@ -16,8 +16,9 @@
 
 using namespace parsimon;
 
-void bind_flat(nb::module_& m);    // flat_bindings.cpp
-void bind_planes(nb::module_& m);  // plane_bindings.cpp
+void bind_arborescences(nb::module_& m);  // arborescence_bindings.cpp
+void bind_flat(nb::module_& m);           // flat_bindings.cpp
+void bind_planes(nb::module_& m);         // plane_bindings.cpp
 
 namespace {
 
@@ -824,6 +825,7 @@ NB_MODULE(_core, m) {
         nb::gil_scoped_release free;
         return kernels().dot(a.data(), b.data(), static_cast<int64_t>(a.size()));
     }, "a"_a, "b"_a, "The inner product, summed in a fixed order.");
+    bind_arborescences(m);
     bind_flat(m);
     bind_planes(m);
     m.def("exponentials", [](InOut<double> x) { kernels().exponentials(x.data(), static_cast<int64_t>(x.size())); }, "x"_a.noconvert());
