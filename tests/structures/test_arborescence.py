@@ -394,10 +394,64 @@ def test_marginals_lose_no_digits(spread: int, single_root: bool) -> None:
         powers[:: n + 1] -= 2 * spread  # from the root
         log_z, parts = Arborescence([n], single_root=single_root).marginals(ArcParts(powers * np.log(2)))
         total, wanted = exact_marginals(powers, n, single_root)
-        log_total = (total.numerator.bit_length() - total.denominator.bit_length()) * np.log(2)
-        assert log_z[0] == pytest.approx(log_total, abs=1.5)  # to a bit in length
+        size = total.numerator.bit_length() - total.denominator.bit_length()
+        assert log_z[0] == pytest.approx(
+            size * np.log(2) + np.log(float(total / Fraction(2) ** size)), rel=1e-13
+        )
         sizes = np.array([float(p) for p in wanted])
         np.testing.assert_allclose(parts.arc, sizes, rtol=1e-9, atol=1e-280)
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("n", [7, 8, 13, 30])
+def test_marginals_are_those_of_determinants(n: int, single_root: bool) -> None:
+    """As textbooks have it (Koo et al. 2007), for weights that do not differ much."""
+    arc = np.random.default_rng(n).normal(size=(n, n + 1))
+    weight = np.exp(arc)
+    root, among = weight[:, 0], weight[:, 1:].T * (1 - np.eye(n))  # from row to column
+    laplacian = np.diag(among.sum(axis=0)) - among
+    if single_root:
+        laplacian[0] = root
+        inverse = np.linalg.inv(laplacian)
+        wanted_root = root * inverse[:, 0]
+        kept = np.arange(n) > 0  # the first row says nothing of arcs any more
+    else:
+        laplacian += np.diag(root)
+        inverse = np.linalg.inv(laplacian)
+        wanted_root = root * np.diag(inverse)
+        kept = np.ones(n, bool)
+    wanted = among * (np.where(kept, np.diag(inverse), 0.0) - np.where(kept[:, None], inverse.T, 0.0))
+    log_z, parts = Arborescence([n], single_root=single_root).marginals(ArcParts(arc.reshape(-1).copy()))
+    assert log_z[0] == pytest.approx(np.linalg.slogdet(laplacian)[1], rel=1e-12)
+    found = parts.arc.reshape(n, n + 1)
+    np.testing.assert_allclose(found[:, 0], wanted_root, rtol=1e-9)
+    np.testing.assert_allclose(found[:, 1:].T, wanted, rtol=1e-9, atol=1e-15)
+
+
+@kinds
+def test_scores_out_of_range_and_forbidden_arcs_come_to_the_same(projective: bool, single_root: bool) -> None:
+    """A few arcs that score −5000 are as good as forbidden; other numbers are calculated with, though."""
+    rng, n = np.random.default_rng(4), 40
+    trees = Arborescence([n], projective=projective, single_root=single_root)
+    forbidden = rng.random(trees.n_arcs) < 0.1
+    arc = rng.normal(size=trees.n_arcs)
+    log_z, parts = trees.marginals(ArcParts(np.where(forbidden, -np.inf, arc)))
+    low_z, low = trees.marginals(ArcParts(np.where(forbidden, -5000.0, arc)))
+    assert low_z[0] == pytest.approx(log_z[0], rel=1e-12)
+    np.testing.assert_allclose(low.arc, parts.arc, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("projective", [False, True])
+def test_all_arcs_from_the_root_may_be_unlikely(projective: bool) -> None:
+    """With a single root, it makes no difference how unlikely; where it does, logarithms take over."""
+    rng, n = np.random.default_rng(5), 30
+    trees = Arborescence([n], projective=projective)
+    arc = rng.normal(size=(n, n + 1))
+    log_z, parts = trees.marginals(ArcParts(arc.reshape(-1).copy()))
+    arc[:, 0] -= 690.0
+    low_z, low = trees.marginals(ArcParts(arc.reshape(-1).copy()))
+    assert low_z[0] == pytest.approx(log_z[0] - 690, rel=1e-12)
+    np.testing.assert_allclose(low.arc, parts.arc, rtol=1e-9, atol=1e-15)
 
 
 @kinds

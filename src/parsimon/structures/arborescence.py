@@ -48,13 +48,13 @@ class Arborescence:
     >>> import numpy as np
     >>> from parsimon.structures import Arborescence, ArcParts
     >>> trees = Arborescence(lengths=[2])
-    >>> scores = ArcParts(np.array([1.0, 0.0, 4.0,  0.0, 3.0, 0.0]))  # arcs from 0, 1, 2 into 1, then into 2
-    >>> best, heads = trees.argmax(scores)  # not each other's heads, though that would score 7
+    >>> scores = ArcParts(np.array([1.0, 0.0, 5.0,  0.0, 3.0, 0.0]))  # arcs from 0, 1, 2 into 1, then into 2
+    >>> best, heads = trees.argmax(scores)  # not each other's heads, though that would score 8
     >>> heads.tolist(), float(best[0])
-    ([2, 0], 4.0)
+    ([2, 0], 5.0)
     >>> log_z, marginals = trees.marginals(scores)
     >>> marginals.arc.round(2).tolist()
-    [0.5, 0.0, 0.5, 0.5, 0.5, 0.0]
+    [0.27, 0.0, 0.73, 0.73, 0.27, 0.0]
 
     `projective` trees have no arcs that cross; with a `single_root` only one token hangs on the root.
     """
