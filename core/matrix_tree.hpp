@@ -42,16 +42,21 @@ public:
         if (n == 0) return 0.0;
         shift_scores(score);
         found_.resize(arc_at(n, 0, n + 1));
-        if (!run_doubles(score)) {
+        weigh<double>(double_, score, [](double* x, int64_t k) { kernels().exponentials(x, k); });
+        if (!run(double_)) {
             weigh<Wide>(wide_, score, [](Wide*, int64_t) {});
-            run(wide_);
+            if (!run(wide_)) return no_tree;
         }
         std::copy(found_.begin(), found_.end(), marginal);
         return log_z_;
     }
 
 private:
-    static constexpr double most_double = 650.0, least_double = 1e-290;
+    // Doubles will do while every d is well inside their range: what is rounded to zero is below 1e-308, so less than
+    // 1e-178 of any d, and marginals are quotients of two: none is off by more than 1e-48, though those below that may
+    // come out as zero. Wide numbers always do.
+    static bool fits(double d) { return d > 1e-130 && d < 1e130; }
+    static bool fits(Wide d) { return d > 0.0; }
 
     // When only the tokens [first, last) are left: weights of arcs from them into all tokens, and from the root. For
     // tokens that were eliminated, those are the probabilities of what a walk from there meets first.
@@ -60,6 +65,7 @@ private:
         std::vector<Number> weight;   // [n][stride], of which the first column is that of token `origin`
         std::vector<Number> root[2];  // [n]: of order 1, of order ε
         int32_t origin = 0, stride = 0, first = 0, last = 0;
+        bool rooted = false;  // a token was eliminated that hangs on the single root, for it can on nothing else
 
         Number* row(int32_t j) { return weight.data() + static_cast<int64_t>(j) * stride; }
         Number& at(int32_t i, int32_t j) { return row(j)[i - origin]; }
@@ -71,13 +77,6 @@ private:
     struct Task {
         int32_t level, first, last;
     };
-
-    // False when weights are too small for doubles, or forbidden arcs make the rest depend on some that are.
-    bool run_doubles(const double* score) {
-        if (lowest_ < -most_double) return false;
-        weigh<double>(double_, score, [](double* x, int64_t k) { kernels().exponentials(x, k); });
-        return run(double_);
-    }
 
     // Scores are taken relative to the best into the same token; with a single root, arcs from the root are also
     // relative to the best of them: every tree has just one.
@@ -93,17 +92,7 @@ private:
         }
         if (!(root_shift_ > no_tree)) root_shift_ = 0.0;
         log_shift_ = root_shift_;
-        lowest_ = 0.0;
-        full_ = true;
-        for (int32_t m = 1; m <= n_; ++m) {
-            log_shift_ += shift_[m - 1];
-            for (int32_t h = 0; h <= n_; ++h) {
-                if (h == m) continue;
-                const double shifted = shifted_score(score, h, m);
-                if (shifted > no_tree) lowest_ = std::min(lowest_, shifted);
-                else full_ = false;
-            }
-        }
+        for (const double each : shift_) log_shift_ += each;
     }
 
     double shifted_score(const double* score, int32_t h, int32_t m) const {
@@ -117,6 +106,7 @@ private:
         Left<Number>& all = levels[0];
         all.origin = all.first = 0;
         all.stride = all.last = n_;
+        all.rooted = false;
         all.weight.resize(static_cast<int64_t>(n_) * n_);
         const auto number = [](double log) {
             if constexpr (std::is_same_v<Number, Wide>) return Wide::exp_of(log);
@@ -134,39 +124,27 @@ private:
         raise(root.data(), n_);
     }
 
-    // Leaves every token as the last one in turn; false when doubles were too small for it.
+    // Leaves every token as the last one in turn; false when there is no tree, or doubles are too small to tell.
     template <class Number>
     bool run(Levels<Number>& levels) {
         log_z_ = log_shift_;
-        by_root_ = 0;
         todo_.assign(1, {0, 0, n_});
         while (!todo_.empty()) {
             const auto [level, first, last] = todo_.back();
             todo_.pop_back();
             if (static_cast<int32_t>(levels.size()) <= level) levels.resize(level + 1);
             if (level > 0 && !keep(levels[level - 1], levels[level], first, last)) return false;
-            if (last - first == 1 && first == 0) add_pivot(levels[level].root[0][0], levels[level].root[1][0]);
-            if (!(log_z_ > no_tree)) return true;
             if (last - first == 1) {
                 if (!finish(levels[0], levels[level], first)) return false;
                 continue;
             }
             const int32_t middle = first + (last - first) / 2;
             todo_.push_back({level + 1, middle, last});
-            todo_.push_back({level + 1, first, middle});  // the next: all pivots are known when token 0 is the last
+            todo_.push_back({level + 1, first, middle});
         }
         return true;
     }
 
-    // log Z += log d, where d is of order 1 or, if that is zero, of order ε; of that order only one may be.
-    template <class Number>
-    void add_pivot(Number d, Number by_root) {
-        if (!(d > 0.0)) {
-            d = by_root;
-            ++by_root_;
-        }
-        log_z_ = d > 0.0 && by_root_ <= 1 ? log_z_ + log_of(d) : no_tree;
-    }
     static double log_of(double x) { return std::log(x); }
     static double log_of(Wide x) { return x.log(); }
 
@@ -182,13 +160,15 @@ private:
         for (int32_t j = 0; j < n_; ++j) std::copy_n(&above.at(above.first, j), here.stride, here.row(j));
         here.root[0] = above.root[0];
         here.root[1] = above.root[1];
+        here.rooted = above.rooted;
         bool fine = true;
         for (int32_t k = above.first; k < first && fine; ++k) fine = eliminate(here, k, k + 1, above.last);
         for (int32_t k = above.last - 1; k >= last && fine; --k) fine = eliminate(here, k, above.first, k);
         return fine;
     }
 
-    // Token k passes its weight on to the tokens [from, to) and the root.
+    // Token k passes its weight on to the tokens [from, to) and the root. Those eliminated until token 0 is the last
+    // one make up Z.
     template <class Number>
     bool eliminate(Left<Number>& here, int32_t k, int32_t from, int32_t to) {
         Number* own = &here.at(from, k);
@@ -196,23 +176,21 @@ private:
         const int32_t width = to - from;
         Number d = root[k];
         for (int32_t i = 0; i < width; ++i) d += own[i];
-        if (here.first == 0) {
-            add_pivot(d, faint[k]);
-            if (!(log_z_ > no_tree)) return true;
-        }
-        if (d > 0.0) {
+        if (fits(d)) {
             for (int32_t i = 0; i < width; ++i) own[i] /= d;
             root[k] /= d;
             faint[k] /= d;
-        } else {  // only the root is met
+        } else {  // only the root is left: of order ε, which may be once
+            if (here.rooted || !fits(faint[k])) return false;
+            here.rooted = true;
+            d = faint[k];
             root[k] = Number(1.0);
             faint[k] = Number(0.0);
         }
-        const double least = least_of(own, width, root[k], faint[k]);
+        if (here.first == 0) log_z_ += log_of(d);
         for (int32_t j = 0; j < n_; ++j) {
             const Number passed = here.at(k, j);
             if (j == k || !(passed > 0.0)) continue;
-            if (least < 1.0 && is_small(passed, least)) return false;
             Number* row = &here.at(from, j);
             for (int32_t i = 0; i < width; ++i) row[i] += passed * own[i];
             root[j] += passed * root[k];
@@ -221,47 +199,28 @@ private:
         return true;
     }
 
-    // The smallest of numbers that are not zero, if it matters how small: where all arcs are possible, what is lost
-    // would be added to something much larger.
-    double least_of(const double* own, int32_t n, double root, double faint) const {
-        double least = 1.0;
-        if (full_) return least;
-        for (int32_t i = 0; i < n; ++i)
-            if (own[i] > 0) least = std::min(least, own[i]);
-        if (root > 0) least = std::min(least, root);
-        return faint > 0 ? std::min(least, faint) : least;
-    }
-    double least_of(const Wide*, int32_t, Wide, Wide) const { return 1.0; }
-    static bool is_small(double passed, double least) { return passed * least < least_double; }
-    static bool is_small(Wide, double) { return false; }
-
-    // Marginals of the arcs into m, when it is the only token left. Its own head by the root alone is one of them.
+    // Marginals of the arcs into m, when it is the only token left.
     template <class Number>
     bool finish(Left<Number>& all, Left<Number>& here, int32_t m) {
-        const Number* weight = all.row(m);
-        for (const int order : {0, 1}) {
-            const Number* met = here.root[order].data();  // the root, before m
-            Number total = all.root[order][m];
-            for (int32_t h = 0; h < n_; ++h)
-                if (h != m) total += weight[h] * met[h];
-            if (!(total > 0.0)) continue;
-            if (!full_ && is_small(total, 1.0)) return false;
-            double* out = found_.data() + arc_at(n_, 0, m + 1);
-            out[0] = static_cast<double>(all.root[order][m] / total);
-            for (int32_t h = 0; h < n_; ++h) out[h + 1] = h == m ? 0.0 : static_cast<double>(weight[h] * met[h] / total);
-            return true;
-        }
-        return false;  // a tree exists, so what led to it was too small
+        const int order = single_root_ && !here.rooted;
+        const Number *weight = all.row(m), *met = here.root[order].data();  // by a walk, before it meets m
+        const Number by_root = all.root[order][m];
+        Number d = by_root;
+        for (int32_t h = 0; h < n_; ++h)
+            if (h != m) d += weight[h] * met[h];
+        if (!fits(d)) return false;
+        if (m == 0) log_z_ += log_of(d);
+        double* out = found_.data() + arc_at(n_, 0, m + 1);
+        out[0] = static_cast<double>(by_root / d);
+        for (int32_t h = 0; h < n_; ++h) out[h + 1] = h == m ? 0.0 : static_cast<double>(weight[h] * met[h] / d);
+        return true;
     }
 
     int32_t n_ = 0;
     bool single_root_ = false;
     std::vector<double> shift_;
     double root_shift_ = 0, log_shift_ = 0;
-    double lowest_ = 0;  // of all shifted scores that are not −∞
-    bool full_ = true;   // none is −∞
     double log_z_ = 0;
-    int by_root_ = 0;
     std::vector<Task> todo_;
     std::vector<double> found_;  // marginals; the scores are needed until all are known
     Levels<double> double_;
