@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from parsimon.data.splits import Fold, folds
     from parsimon.data.synthetic_sequences import MadeSequences, make_sequences
     from parsimon.data.tagged_text import load_brown, load_treebank_pos
+    from parsimon.data.treebank_files import TreebankFile, read_treebank
+    from parsimon.data.treebank_sets import load_treebank
+    from parsimon.data.treebanks import Treebank
 
 __all__ = [
     "REGISTRY",
@@ -35,6 +38,8 @@ __all__ = [
     "Fold",
     "MadeSequences",
     "OCRWords",
+    "Treebank",
+    "TreebankFile",
     "archive",
     "folds",
     "is_available",
@@ -48,11 +53,13 @@ __all__ = [
     "load_news20",
     "load_ocr_letters",
     "load_python_code",
+    "load_treebank",
     "load_treebank_pos",
     "make_sequences",
     "member",
     "phonemes",
     "read_documents",
+    "read_treebank",
 ]
 
 _HOME = {
@@ -60,6 +67,8 @@ _HOME = {
     "Fold": "splits",
     "MadeSequences": "synthetic_sequences",
     "OCRWords": "ocr_letters",
+    "Treebank": "treebanks",
+    "TreebankFile": "treebank_files",
     "folds": "splits",
     "label_python": "python_labels",
     "load_amazon": "documents",
@@ -69,10 +78,12 @@ _HOME = {
     "load_news20": "documents",
     "load_ocr_letters": "ocr_letters",
     "load_python_code": "python_code",
+    "load_treebank": "treebank_sets",
     "load_treebank_pos": "tagged_text",
     "make_sequences": "synthetic_sequences",
     "phonemes": "letter_to_sound",
     "read_documents": "documents",
+    "read_treebank": "treebank_files",
 }
 
 
