@@ -214,7 +214,7 @@ REGISTRY: dict[str, DataSet] = {
             },
             description="Universal Dependencies of English (12,544 training sentences), Portuguese (7,018), Turkish "
             "(3,435), spoken Slovenian (2,078) and Hungarian (910) (Nivre et al. 2020).",
-            terms="CC BY-SA 4.0; Slovenian and Turkish CC BY-NC-SA, Hungarian CC BY-NC-SA 3.0.",
+            terms="CC BY-SA 4.0 (English, Portuguese), CC BY-NC-SA 3.0 (Hungarian, Turkish) and 4.0 (Slovenian).",
         ),
     )
 }

@@ -38,7 +38,7 @@ def check_heads(
     sentence_of = np.repeat(np.arange(len(lengths)), lengths)
     position = np.arange(len(heads)) - offsets[sentence_of] + 1
     length = np.asarray(lengths)[sentence_of]
-    number = written or (lambda token: str(heads[token]))
+    number = written or (lambda token: str(heads[token]))  # how a head is written
 
     if (token := first_true(heads < MISSING)) is not None:
         raise ParsimonError(
@@ -46,7 +46,7 @@ def check_heads(
         )
     if (token := first_true(heads > length)) is not None:
         raise ParsimonError(
-            f"{where(token)}: the head is {number(token)}, but the sentence has {_words(length[token])}."
+            f"{where(token)}: the head is {number(token)}, but the sentence has {_words(int(length[token]))}."
         )
     if (token := first_true(heads == position)) is not None:
         raise ParsimonError(

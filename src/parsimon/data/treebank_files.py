@@ -60,13 +60,15 @@ class TreebankFile:
         return treebank
 
     def __iter__(self) -> Iterator[Treebank]:
-        lines, sentences = 0, 0
-        for text in _whole_sentences(self.file.blocks()):
+        lines, sentences, apart = 0, 0, b""
+        for block in _whole_sentences(self.file.blocks()):
+            text = apart + block  # comments and empty lines wait for the words that they precede
             treebank = self._treebank(_Block(text, self.name, lines, sentences))
+            apart = text if treebank is None else b""
             if treebank is not None:
                 yield treebank
                 sentences += len(treebank)
-            lines += text.count(b"\n")
+                lines += text.count(b"\n")
         if not sentences:
             raise ParsimonError(f"{self.name} has no words; {_TEN}, a word a line.")
 
@@ -86,7 +88,7 @@ class TreebankFile:
             missing=self.missing_heads,
             single_root=self.single_root,
             where=words.where,
-            written=lambda token: columns.strings[int(columns.ids[head, token])],
+            written=lambda token: _short(columns.strings[int(columns.ids[head, token])]),
         )
         return Treebank(
             columns=columns,
@@ -128,15 +130,15 @@ def read_treebank(
 
 def _whole_sentences(blocks: Iterator[bytes]) -> Iterator[bytes]:
     """The same bytes, cut after empty lines, so that each block holds whole sentences."""
-    rest = b""
+    whole, rest = b"", b""
     for block in blocks:
         rest += block
         cut = max(rest.rfind(b"\n\n") + 2, rest.rfind(b"\n\r\n") + 3)
         if cut > 2:
-            yield rest[:cut]
-            rest = rest[cut:]
-    if rest:
-        yield rest
+            if whole:
+                yield whole
+            whole, rest = rest[:cut], rest[cut:]
+    yield whole + rest  # what comes after the last empty line may be no sentence
 
 
 def _recognise(text: bytes, columns: Columns) -> Format:
@@ -185,9 +187,8 @@ class _Block:
         """The lines in columns; nothing if there are none but comments and empty ones."""
         reader = ColumnReader(strings, "\t", "#", True)
         # The reader knows where a line lies only once it has seen its end.
-        problem = (
-            reader.feed(self.text if self.text.endswith(b"\n") else self.text + b"\n") or reader.finish()
-        )
+        ended = self.text if self.text.endswith(b"\n") else self.text + b"\n"
+        problem = reader.feed(ended) or reader.finish()
         if problem is not None or reader.n_columns not in (0, WIDTH):
             raise self._malformed(problem)
         if not reader.n_columns:
@@ -199,11 +200,11 @@ class _Block:
         last, what = problem or (None, "")
         at = 0
         for line in self.text.split(b"\n")[:last]:
-            where, at = at, at + len(line) + 1
+            start, at = at, at + len(line) + 1
             if not _is_apart(line) and (n := line.count(b"\t") + 1) != WIDTH:
                 what = f"there {'is 1 column' if n == 1 else f'are {n} columns'}, but {_TEN}"
                 break
-        return ParsimonError(f"{self.where(where)}: {what}.")
+        return ParsimonError(f"{self.where(start)}: {what}.")
 
     def where(self, at: int) -> str:
         """File, line and sentence of the line that starts at a place in the text."""
@@ -214,6 +215,11 @@ class _Block:
                 sentence += not inside and not _is_apart(line)
                 inside = not _is_apart(line)
         return f"{self.name}, line {self.lines + len(before) + 1}, sentence {sentence}"
+
+
+def _short(text: str) -> str:
+    """A text that can be put into a message."""
+    return text if len(text) <= 20 else f"{text[:20]}…"
 
 
 def _is_apart(line: bytes) -> bool:
@@ -245,9 +251,8 @@ class _Rows:
             raise ParsimonError(f"{self.where(row)}: the id {self._id(row)!r} should be {allowed}.")
         sentence_of = np.repeat(np.arange(len(columns)), columns.lengths)
         lengths = np.bincount(sentence_of[is_word], minlength=len(columns)).astype(np.int32)
-        before = (
-            np.cumsum(is_word) - is_word - offsets_of(lengths)[sentence_of]
-        )  # words of the sentence before a row
+        # How many words of its sentence stand before a row.
+        before = np.cumsum(is_word) - is_word - offsets_of(lengths)[sentence_of]
         if (row := first_true(is_word & (number != before + 1))) is not None:
             raise ParsimonError(
                 f"{self.where(row)}: the id is {self._id(row)} but should be {before[row] + 1}, as the words of a "
@@ -261,7 +266,7 @@ class _Rows:
         )
 
     def _id(self, row: int) -> str:
-        return self.columns.strings[int(self.columns.ids[0, row])]
+        return _short(self.columns.strings[int(self.columns.ids[0, row])])
 
     def _check_special(self, row: int, before: int, length: int) -> None:
         match = _SPECIAL_ID.fullmatch(self._id(row))

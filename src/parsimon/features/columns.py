@@ -293,7 +293,9 @@ class ColumnFile:
         except OSError as error:
             raise ParsimonError(f"{self.name} cannot be read: {error.strerror or error}.") from error
         except (EOFError, zlib.error) as error:
-            raise ParsimonError(f"{self.name} cannot be read, for its gzip data is damaged: {error}.") from error
+            raise ParsimonError(
+                f"{self.name} cannot be read, for its gzip data is damaged: {error}."
+            ) from error
 
     def _recoded(self, stream: IO[bytes]) -> Iterator[bytes]:
         decoder = codecs.getincrementaldecoder(self.encoding)()
