@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +165,7 @@ def test_paths_gzip_and_standard_streams(tmp_path: Path) -> None:
     assert stream.getvalue() == UD.encode()
     script = "from parsimon.data import read_treebank; read_treebank('-').write('-')"
     piped = subprocess.run([sys.executable, "-c", script], input=UD.encode(), capture_output=True, check=True)
-    assert piped.stdout == UD.encode().replace(b"\n", os.linesep.encode()) or piped.stdout == UD.encode()
+    assert piped.stdout == UD.encode()
     with pytest.raises(ParsimonError, match=r"nowhere.b\.conllu cannot be written: No such file"):
         read_treebank(plain).write(tmp_path / "nowhere" / "b.conllu")
 
@@ -227,13 +227,8 @@ def test_circles_are_found_where_they_are(sentences: list[list[int]], random: An
     right = all(map(reaches_root, range(1, len(heads) + 1)))
     flat = np.array([head for one in sentences for head in one])
     lengths = np.array([len(one) for one in sentences])
-    try:
+    with nullcontext() if right else pytest.raises(ParsimonError, match=r"circle|its own head"):
         check_heads(flat, lengths, where=str)
-    except ParsimonError as error:
-        assert not right
-        assert "circle" in str(error) or "its own head" in str(error)
-    else:
-        assert right
 
 
 # -- other heads, and slices -------------------------------------------------------------------------------
@@ -333,7 +328,7 @@ TREE = word(1) + word(2, 1) + "\n"
         (TREE + word(1) + word(1), 5, "the id is 1 but should be 2"),
         (TREE + word("x"), 4, "the id 'x' should be a number, or in CoNLL-U a range such as 1-2"),
         (TREE + word("01"), 4, "the id '01' should be a number"),
-        (TREE + word("1-2") + word(1), 4, "the range 1-2 should start with the next word, 1, and end at most with the last"),
+        (TREE + word("1-2") + word(1), 4, "the range 1-2 should start with the next word, 1, and end at most"),
         (TREE + word(1) + word("1-2") + word(2), 5, "the range 1-2 should start with the next word, 2"),
         (TREE + word("2-1") + word(1) + word(2), 4, "the range 2-1 should start"),
         (TREE + word("1.1") + word(1), 4, "the empty node 1.1 should have the number of the word before it, as in 0.1"),
