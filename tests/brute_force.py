@@ -1,6 +1,4 @@
-"""Enumeration: every output of a small chain or graph with its score, and so every answer an oracle can give.
-"""Enumeration: every labelling of a small chain or every small tree with its score, and so every answer an oracle can
-give.
+"""Enumeration: every output of a small chain, graph or tree with its score, and so every answer an oracle can give.
 
 Nothing here is clever, which is the point: sums run over all outputs, in extended precision.
 """
@@ -15,8 +13,7 @@ from functools import cache
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
-from parsimon.structures import Chain, ChainParts, Graph, MRFParts
-from parsimon.structures import Arborescence, ArcParts, Chain, ChainParts
+from parsimon.structures import Arborescence, ArcParts, Chain, ChainParts, Graph, MRFParts
 
 
 @dataclass(frozen=True)
