@@ -64,7 +64,7 @@ def test_probabilities_are_those_of_possible_sequences_only() -> None:
         for t, label in enumerate(ids):
             expected[t, model.pairs.tag[label]] += share
     np.testing.assert_allclose(marginals, expected, atol=1e-12)
-    best, labels = model.kbest(observations, 4)
+    best, _labels = model.kbest(observations, 4)
     order = np.argsort(-values, kind="stable")[:4]
     np.testing.assert_allclose(np.exp(best[:, 0]), p[order])
     assert model.decode(observations).tolist() == model.pairs.tag[list(outputs[order[0]])].tolist()

@@ -251,7 +251,7 @@ def _blocks(blocks: Sequence[tuple[IntArray, Array]]) -> tuple[LinearMap, IntArr
     shape = np.zeros((sum(len(which) for which, _ in blocks), 2), np.int64)
     for which, values in blocks:
         shape[which] = values.shape[1:]
-    row_at, start = (np.concatenate([[0], np.cumsum(sizes)]) for sizes in shape.T)
+    _row_at, start = (np.concatenate([[0], np.cumsum(sizes)]) for sizes in shape.T)
     entry_at = np.concatenate([[0], np.cumsum(shape.prod(axis=1))])
     rows = np.repeat(shape[:, 1], shape[:, 0])  # the size of every row
     index, value = np.empty(entry_at[-1], np.int32), np.empty(entry_at[-1])
