@@ -22,7 +22,7 @@ from parsimon.features.item_features import MatrixFeatures, SparseSequences
 from parsimon.features.presets import get_preset
 from parsimon.features.space import FeatureSpace
 from parsimon.features.template_features import TemplateFeatures
-from parsimon.losses import PseudoLikelihood, get_loss
+from parsimon.losses import Log, PseudoLikelihood
 from parsimon.mrf_design import MRFDesign
 from parsimon.penalties import L1, L2, ElasticNet, Penalty
 from parsimon.problem import Batch, Problem
@@ -74,6 +74,9 @@ class Steady:
         """As the inner solver, until then."""
         values: list[float] = []
         for step in self.inner.iterate(problem, start):
+            if step.kkt is None:  # not all features were looked at
+                yield step
+                continue
             values.append(step.objective)
             ago = values[-1 - self.steps] if len(values) > self.steps else np.inf
             if step.status is None and ago - values[-1] <= self.change * self.steps * abs(values[-1]):
@@ -237,22 +240,26 @@ def images(letter: str) -> tuple[IntArray, IntArray]:
 NODE_SHARE = 0.01  # of the strength: pixels that are always black need some, all others hardly any
 
 
-def network_problem(rows: IntArray, loss: str, strength: float, threads: int) -> Problem:
-    """A binary Markov random field over all pixels and all pairs of them, with an L1 penalty.
+def network_problem(rows: IntArray, strength: float, centred: bool, threads: int) -> tuple[Problem, Weights]:
+    """A binary Markov random field over all pixels and all pairs of them, with an L1 penalty; and where to start.
 
-    It is on the weights of pairs; those of single pixels have a hundredth of it.
+    As in the paper, features are y_v and y_u y_v, all are penalised alike, and all weights start at zero. Or they are
+    `centred`: covariances in place of products, pixels hardly penalised, and a start at independent pixels.
     """
     graph = Graph.complete([2] * rows.shape[1])
     table = Table(rows, graph.arity)
-    design = MRFDesign.contrasts(graph, centre=table.means(graph).node, threads=threads)
-    structure = PairwiseMRF(
-        graph, weights=np.array([table.total]), inference=BeliefPropagation(tol=1e-4, warm=False), threads=threads
-    )
-    batch = Batch(design, structure, table)  # type: ignore[arg-type]
-    weight = np.ones(design.n_features)
-    weight[: graph.n_nodes] = NODE_SHARE
-    penalty = ElasticNet(l1=strength, weight=weight)
-    return Problem((batch,), get_loss(loss), penalty, design.n_features)
+    if centred:
+        design = MRFDesign.contrasts(graph, centre=table.means(graph).node, threads=threads)
+        weight = np.ones(design.n_features)
+        weight[: graph.n_nodes] = NODE_SHARE
+        penalty = ElasticNet(l1=strength, weight=weight)
+        start = independent(rows, strength, design.n_features)
+    else:
+        design = MRFDesign.reference(graph, threads=threads)
+        penalty, start = L1(strength), Weights.zeros(design.n_features)
+    messages = BeliefPropagation(tol=1e-4, warm=False)
+    structure = PairwiseMRF(graph, weights=np.array([table.total]), inference=messages, threads=threads)
+    return Problem((Batch(design, structure, table),), Log(), penalty, design.n_features), start
 
 
 def independent(rows: IntArray, strength: float, n_features: int) -> Weights:
@@ -268,6 +275,7 @@ def letter(
     method: str,
     unit: int,
     share: float,
+    centred: bool,
     tol: float,
     change: float,
     limit: float,
@@ -276,9 +284,7 @@ def letter(
 ) -> dict[str, Any]:
     """The structure of a letter's image, and how good a model of it that is by measures that do not trust messages."""
     train, test = (part[:rows] for part in images(letter))
-    strength = share * len(train)
-    problem = network_problem(train, "log", strength, threads)
-    start = independent(train, strength, problem.n_features)
+    problem, start = network_problem(train, share * len(train), centred, threads)
     solver = Steady(METHODS[method](unit, tol), change)
     began, busy = time.perf_counter(), time.process_time()
     result = drive(solver, problem, start, Monitor(time_limit=limit))

@@ -552,6 +552,7 @@ class Graph:
         threads: int,
     ) -> None:
         """Every variable given all others: minus log-probabilities of rows (variables × rows) and derivatives."""
+
 class Arborescences:
     """The oracles of trees over batches of sentences; False when one has no tree, or scores that are not numbers."""
 

@@ -55,6 +55,14 @@ class MRFDesign:
         return cls._coded(graph, contrast_code, threads, centre)
 
     @classmethod
+    def reference(cls, graph: Graph, *, threads: int = 1) -> MRFDesign:
+        """The first state of every variable is the reference, and scores nothing; nor does any pair with it.
+
+        All other states, and pairs of them, are features: with two states, y_v and y_u · y_v of numbers 0 and 1.
+        """
+        return cls._coded(graph, lambda n_states: np.eye(n_states, dtype=np.float64)[:, 1:], threads, None)
+
+    @classmethod
     def indicators(cls, graph: Graph, *, threads: int = 1) -> MRFDesign:
         """Every state and every pair of states is a feature."""
         return cls._coded(graph, lambda n_states: np.eye(n_states, dtype=np.float64), threads, None)
