@@ -16,9 +16,10 @@
 
 using namespace parsimon;
 
-void bind_flat(nb::module_& m);    // flat_bindings.cpp
-void bind_planes(nb::module_& m);  // plane_bindings.cpp
-void bind_graphs(nb::module_& m);  // graph_bindings.cpp
+void bind_arborescences(nb::module_& m);  // arborescence_bindings.cpp
+void bind_flat(nb::module_& m);           // flat_bindings.cpp
+void bind_graphs(nb::module_& m);         // graph_bindings.cpp
+void bind_planes(nb::module_& m);         // plane_bindings.cpp
 
 namespace {
 
@@ -830,6 +831,7 @@ NB_MODULE(_core, m) {
         nb::gil_scoped_release free;
         return kernels().dot(a.data(), b.data(), static_cast<int64_t>(a.size()));
     }, "a"_a, "b"_a, "The inner product, summed in a fixed order.");
+    bind_arborescences(m);
     bind_flat(m);
     bind_planes(m);
     bind_graphs(m);

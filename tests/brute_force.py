@@ -1,4 +1,4 @@
-"""Enumeration: every output of a small chain or graph with its score, and so every answer an oracle can give.
+"""Enumeration: every output of a small chain, graph or tree with its score, and so every answer an oracle can give.
 
 Nothing here is clever, which is the point: sums run over all outputs, in extended precision.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
-from parsimon.structures import Chain, ChainParts, Graph, MRFParts
+from parsimon.structures import Arborescence, ArcParts, Chain, ChainParts, Graph, MRFParts
 
 
 @dataclass(frozen=True)
@@ -174,3 +175,48 @@ def enumerate_graph(graph: Graph, scores: MRFParts) -> Iterator[tuple[slice, Gra
         places = [one.places(each) for each in states]
         total = np.array([node[of_node].sum() + edge[of_edge].sum() for of_node, of_edge in places])
         yield slice(*nodes), GraphEnumeration(states, total, one)
+@cache
+def all_trees(n: int, projective: bool, single_root: bool) -> IntArray:
+    """The heads of every tree over n tokens (1 … n; 0 is the root), one tree a row."""
+    heads = np.array(list(itertools.product(range(n + 1), repeat=n)), np.int64).reshape((n + 1) ** n, n)
+    up = np.concatenate([np.zeros((len(heads), 1), np.int64), heads], axis=1)
+    at = heads
+    for _ in range(n):
+        at = np.take_along_axis(up, at, axis=1)  # everybody goes to the head, n times
+    fine = (at == 0).all(axis=1)
+    if single_root and n:
+        fine &= (heads == 0).sum(axis=1) == 1
+    heads = heads[fine]
+    return heads[[not projective or arcs_do_not_cross(tree) for tree in heads.tolist()]]
+
+
+def arcs_do_not_cross(heads: list[int]) -> bool:
+    """Whether every token between the ends of an arc descends from its head."""
+
+    def descends(token: int, ancestor: int) -> bool:
+        while token not in (0, ancestor):
+            token = heads[token - 1]
+        return token == ancestor
+
+    return all(
+        descends(between, head)
+        for token, head in enumerate(heads, 1)
+        for between in range(min(token, head) + 1, max(token, head))
+    )
+
+
+def enumerate_trees(trees: Arborescence, scores: ArcParts) -> Iterator[tuple[slice, slice, Enumeration]]:
+    """The tokens, the arcs and the enumeration of every sentence; labellings are outputs, head · L + label."""
+    arcs = 0
+    for first, last in itertools.pairwise(trees.offsets.tolist()):
+        n, n_labels = last - first, trees.n_labels
+        here = slice(arcs, arcs + n * (n + 1))
+        arcs = here.stop
+        part = scores.arc[here].reshape(n, (n + 1) * n_labels)
+        heads = all_trees(n, trees.projective, trees.single_root)
+        labels = np.array(list(itertools.product(range(n_labels), repeat=n)), np.int64).reshape(
+            n_labels**n, n
+        )
+        outputs = (heads[:, None] * n_labels + labels).reshape(len(heads) * len(labels), n)
+        values = part[np.arange(n), outputs].sum(axis=1)
+        yield slice(first, last), here, Enumeration(outputs, values, (n + 1) * n_labels)

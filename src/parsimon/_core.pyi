@@ -552,3 +552,16 @@ class Graph:
         threads: int,
     ) -> None:
         """Every variable given all others: minus log-probabilities of rows (variables × rows) and derivatives."""
+class Arborescences:
+    """The oracles of trees over batches of sentences; False when one has no tree, or scores that are not numbers."""
+
+    def __init__(self, offsets: _Integers, projective: bool, single_root: bool) -> None: ...
+    @property
+    def n_arcs(self) -> int: ...
+    def argmax(self, arc: _Float64, best: _Float64, heads: _Int32, threads: int) -> bool: ...
+    def marginals(self, arc: _Float64, log_z: _Float64, out: _Float64, threads: int) -> bool:
+        """`out` may be `arc`."""
+
+    def kbest(
+        self, part: _Float64, n_labels: int, values: _Float64, choices: _Int32, threads: int
+    ) -> bool: ...

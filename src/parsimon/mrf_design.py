@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,18 +41,23 @@ class MRFDesign:
     threads: int = 1
 
     @classmethod
-    def contrasts(cls, graph: Graph, *, threads: int = 1) -> MRFDesign:
+    def contrasts(cls, graph: Graph, *, centre: Array | None = None, threads: int = 1) -> MRFDesign:
         """Sum-to-zero coding: K − 1 features a variable, (K_u − 1)(K_v − 1) an edge; none of them is redundant.
 
         Feature j of a variable is a column C_j of its `contrast_code`, and feature (i, j) of an edge is
         C_i(y_u) · C_j(y_v). With two states the code is (−1, 1), so that the model is Ising's.
+
+        With `centre`, the probabilities of all states (as node parts are), the means of the codes are taken off in
+        the features of edges: (C_i(y_u) − E C_i) (C_j(y_v) − E C_j). The weights of edges mean the same, those of
+        variables take up the rest. But an edge's derivative is now a covariance, so that it tells little of
+        variables whose own weights are not right yet (Montavon & Müller 2012).
         """
-        return cls._coded(graph, contrast_code, threads)
+        return cls._coded(graph, contrast_code, threads, centre)
 
     @classmethod
     def indicators(cls, graph: Graph, *, threads: int = 1) -> MRFDesign:
         """Every state and every pair of states is a feature."""
-        return cls._coded(graph, lambda n_states: np.eye(n_states, dtype=np.float64), threads)
+        return cls._coded(graph, lambda n_states: np.eye(n_states, dtype=np.float64), threads, None)
 
     @classmethod
     def conditional(
@@ -80,13 +85,26 @@ class MRFDesign:
         )
 
     @classmethod
-    def _coded(cls, graph: Graph, code: Callable[[int], Array], threads: int) -> MRFDesign:
+    def _coded(
+        cls, graph: Graph, code: Callable[[int], Array], threads: int, centre: Array | None
+    ) -> MRFDesign:
         """States coded by the rows of a matrix, pairs of states by products of two rows."""
         codes: dict[int, Array] = {K: code(K) for K in np.unique(graph.arity).tolist()}
-        node, node_start = _blocks([codes[K] for K in graph.arity.tolist()])
-        ends = list(map(tuple, graph.arity[graph.edges].tolist()))
-        pairs = {(a, b): np.asarray(np.kron(codes[a], codes[b]), np.float64) for a, b in set(ends)}
-        edge, edge_start = _blocks([pairs[a, b] for a, b in ends])
+        of_nodes = [codes[K] for K in graph.arity.tolist()]
+        node, node_start = _blocks([(np.array([v]), block[None]) for v, block in enumerate(of_nodes)])
+        if centre is not None:
+            shares = np.split(np.asarray(centre, np.float64), graph.node_at[1:-1])
+            of_nodes = [block - share @ block for block, share in zip(of_nodes, shares, strict=True)]
+        u, v = graph.edges.T
+        kinds = np.unique(graph.arity[graph.edges], axis=0)
+        pairs = []
+        for kind in kinds:
+            which = np.flatnonzero(np.all(graph.arity[graph.edges] == kind, axis=1))
+            left, right = (np.array([of_nodes[x] for x in ends[which].tolist()]) for ends in (u, v))
+            products = np.einsum("eai,ebj->eabij", left, right)
+            shape = (len(which), int(kind.prod()), left.shape[2] * right.shape[2])
+            pairs.append((which, products.reshape(shape)))
+        edge, edge_start = _blocks(pairs)
         numbers = np.arange(graph.n_edges)
         return cls(graph, node, edge, numbers, node_start, edge_start + node.n_features, threads)
 
@@ -118,9 +136,12 @@ class MRFDesign:
 
     def scores_of(self, values: Array, features: IntArray) -> MRFParts:
         """Φ w where only the given features (ascending) are not zero."""
-        w = np.zeros(self.n_features)
-        w[features] = values
-        return self.scores(w)
+        few = self.restrict(features)
+        scores, out = few.scores(values), MRFParts.zeros(self.graph)
+        at, kept = self.graph.edge_at, np.searchsorted(self.edge_numbers, few.edge_numbers)
+        out.node[:] = scores.node
+        out.edge[_ranges(at[kept], at[kept + 1])] = scores.edge
+        return out
 
     def pullback(self, parts: MRFParts, out: Array) -> None:
         """out += Φᵀ parts."""
@@ -222,24 +243,26 @@ def contrast_code(n_states: int) -> Array:
     return np.asarray(code * np.sqrt(n_states / (j * (j + 1.0))))
 
 
-def _blocks(blocks: list[Array]) -> tuple[LinearMap, IntArray]:
-    """A block-diagonal map, one score a row; and where the features of every block start."""
-    kinds = {id(block): block for block in blocks}  # there are few distinct ones
-    kind = np.array([id(block) for block in blocks])
-    shape = np.array([block.shape for block in blocks], np.int64).reshape(-1, 2)
+def _blocks(blocks: Sequence[tuple[IntArray, Array]]) -> tuple[LinearMap, IntArray]:
+    """A block-diagonal map, one score a row; and where the features of every block start.
+
+    Blocks of the same size come together: their numbers, and (blocks, rows, features) values.
+    """
+    shape = np.zeros((sum(len(which) for which, _ in blocks), 2), np.int64)
+    for which, values in blocks:
+        shape[which] = values.shape[1:]
     row_at, start = (np.concatenate([[0], np.cumsum(sizes)]) for sizes in shape.T)
-    size = np.zeros(row_at[-1], np.int64)  # of every row
-    for number, block in kinds.items():
-        which = np.flatnonzero(kind == number)
-        size[row_at[which, None] + np.arange(len(block))] = np.count_nonzero(block, axis=1)
-    entry_at = np.concatenate([[0], np.cumsum(size)])
+    entry_at = np.concatenate([[0], np.cumsum(shape.prod(axis=1))])
+    rows = np.repeat(shape[:, 1], shape[:, 0])  # the size of every row
     index, value = np.empty(entry_at[-1], np.int32), np.empty(entry_at[-1])
-    for number, block in kinds.items():
-        which, (row, column) = np.flatnonzero(kind == number), np.nonzero(block)
-        at = entry_at[row_at[which], None] + np.arange(len(row))
-        index[at], value[at] = start[which, None] + column, block[row, column]
+    for which, values in blocks:
+        _, height, width = values.shape
+        at = entry_at[which, None] + np.arange(height * width)
+        index[at] = start[which, None] + np.tile(np.arange(width), height)
+        value[at] = values.reshape(len(which), -1)
     ones = None if np.all(value == 1.0) else value
-    return LinearMap(entry_at, index, ones, FeatureRows(int(start[-1]), 1)), start
+    features = FeatureRows(int(start[-1]), 1)
+    return LinearMap(np.concatenate([[0], np.cumsum(rows)]), index, ones, features), start
 
 
 def _attributes(name: str, values: Any, n_rows: int, width: int) -> LinearMap:

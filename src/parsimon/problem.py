@@ -17,11 +17,11 @@ from parsimon.structures.base import Structure
 
 @dataclass(frozen=True)
 class Batch:
-    """Some instances: Φ, their structure and their known output (−1 where it is not known)."""
+    """Some instances: Φ, their structure and their known output: labels, −1 where they are not known (or a `Table`)."""
 
     design: Design
     structure: Structure
-    gold: IntArray
+    gold: Any
 
     def restrict(self, features: IntArray) -> Batch:
         """The same instances, scored by some features (ascending) only."""

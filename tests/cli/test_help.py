@@ -72,7 +72,8 @@ def test_choices_are_those_that_the_library_has():
     from parsimon.network_training import LOSSES as network_losses
     from parsimon.solvers import SOLVERS as solvers
 
-    assert {*LOSSES, "squared", "pseudo-likelihood"} == set(losses)  # these are for numbers and networks
+    # Those two are for numbers and for Markov random fields, not for sequences.
+    assert {*LOSSES, "squared", "pseudo-likelihood"} == set(losses)
     of_sequences = {name for name, make in solvers.items() if not make().requires.coordinates}
     assert set(SOLVERS) == {"auto", *of_sequences}
     assert set(NETWORK_LOSSES) == set(network_losses)

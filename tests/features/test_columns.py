@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from contextlib import suppress
 from pathlib import Path
@@ -151,6 +152,16 @@ def test_an_empty_file(content: str, tmp_path: Path) -> None:
 def test_a_file_of_comments_only() -> None:
     with pytest.raises(ParsimonError, match="has no tokens"):
         read("# a\n# b\n", comment="#")
+
+
+def test_gzipped_files_are_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt.gz"
+    path.write_bytes(gzip.compress(TEXT.encode()))
+    X = read_columns(path)
+    assert [X.sequence(i) for i in range(len(X))] == SEQUENCES
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ParsimonError, match="cannot be read, for its gzip data is damaged"):
+        read_columns(path)
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from parsimon.data.synthetic_networks import MadeNetwork, make_network
     from parsimon.data.synthetic_sequences import MadeSequences, make_sequences
     from parsimon.data.tagged_text import load_brown, load_treebank_pos
+    from parsimon.data.treebank_files import TreebankFile, read_treebank
+    from parsimon.data.treebank_sets import load_treebank
+    from parsimon.data.treebanks import Treebank
 
 __all__ = [
     "REGISTRY",
@@ -37,6 +40,8 @@ __all__ = [
     "MadeNetwork",
     "MadeSequences",
     "OCRWords",
+    "Treebank",
+    "TreebankFile",
     "archive",
     "folds",
     "is_available",
@@ -50,12 +55,14 @@ __all__ = [
     "load_news20",
     "load_ocr_letters",
     "load_python_code",
+    "load_treebank",
     "load_treebank_pos",
     "make_network",
     "make_sequences",
     "member",
     "phonemes",
     "read_documents",
+    "read_treebank",
 ]
 
 _HOME = {
@@ -64,6 +71,8 @@ _HOME = {
     "MadeNetwork": "synthetic_networks",
     "MadeSequences": "synthetic_sequences",
     "OCRWords": "ocr_letters",
+    "Treebank": "treebanks",
+    "TreebankFile": "treebank_files",
     "folds": "splits",
     "label_python": "python_labels",
     "load_amazon": "documents",
@@ -73,11 +82,13 @@ _HOME = {
     "load_news20": "documents",
     "load_ocr_letters": "ocr_letters",
     "load_python_code": "python_code",
+    "load_treebank": "treebank_sets",
     "load_treebank_pos": "tagged_text",
     "make_network": "synthetic_networks",
     "make_sequences": "synthetic_sequences",
     "phonemes": "letter_to_sound",
     "read_documents": "documents",
+    "read_treebank": "treebank_files",
 }
 
 

@@ -168,6 +168,54 @@ REGISTRY: dict[str, DataSet] = {
             "(Kassel 1995; Taskar, Guestrin and Koller 2003).",
             terms="None stated; posted freely.",
         ),
+        DataSet(
+            name="danish_ddt",
+            files={
+                "cdt_danish_ddt_conll.tar.xz": RemoteFile(
+                    url="https://github.com/mbkromann/copenhagen-dependency-treebank",
+                    sha256="d6b49679d9e72062f6d06639f51f6aeb38b158ed59ce68efbc00ab6658a365ac",
+                    instead="read its *-da.conll files with read_treebank",
+                )
+            },
+            description="The Danish Dependency Treebank in its Copenhagen release: 5,638 sentences of 536 texts, "
+            "100,195 words with lemma, morphology, head and relation (Kromann 2003).",
+            terms="CC BY-SA 4.0, MIT or GPL.",
+        ),
+        DataSet(
+            name="conll2007",
+            files={
+                "conll2007.zip": RemoteFile(
+                    url=f"{_NLTK}/conll2007.zip",
+                    sha256="b1e2865b31cdbc016a437c29dc3e190042ef2e237b21ba2a69082b7dc1c007ca",
+                )
+            },
+            description="Spanish and Basque dependency trees of the CoNLL shared tasks: 2,949 and 2,595 sentences to "
+            "train on, 563 and 580 to test on (Buchholz and Marsi 2006; Nivre et al. 2007).",
+            terms="CC BY-NC-ND.",
+        ),
+        DataSet(
+            name="ud",
+            files={
+                f"UD_{treebank}.tar.xz": RemoteFile(
+                    url=f"https://github.com/UniversalDependencies/UD_{treebank.removesuffix('-2023')}",
+                    sha256=checksum,
+                    instead="read its .conllu files with read_treebank",
+                )
+                for treebank, checksum in (
+                    ("English-EWT", "e0b22dc353d4be0a722c4284986731cd09b5ac02cebc59a8cc081e149e7fbb2b"),
+                    ("Hungarian-Szeged", "059b86754a4d4bf415e695927fe9f7f59eedf5de3cbb3c19ea30de212ee67edf"),
+                    ("Portuguese-Bosque", "2eed328955626d32aa7e8b8cc79cbc4d8d148facae88638d450c8a8d4a4e1e9c"),
+                    (
+                        "Slovenian-SST-2023",
+                        "05576bffe49c427d01cff77a20996194523dd8d2c8d6ae48f49a557ef3d63708",
+                    ),
+                    ("Turkish-IMST", "0a2490a64bb4c82b94c75c544671529b0f63a1c34f898069468f522d83633cdd"),
+                )
+            },
+            description="Universal Dependencies of English (12,544 training sentences), Portuguese (7,018), Turkish "
+            "(3,435), spoken Slovenian (2,078) and Hungarian (910) (Nivre et al. 2020).",
+            terms="CC BY-SA 4.0 (English, Portuguese), CC BY-NC-SA 3.0 (Hungarian, Turkish) and 4.0 (Slovenian).",
+        ),
     )
 }
 """Every data set by name."""

@@ -8,8 +8,10 @@ distinct string once.
 from __future__ import annotations
 
 import codecs
+import gzip
 import io
 import sys
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast, overload
@@ -255,14 +257,14 @@ class ColumnFile:
     def read(self) -> Columns:
         """The whole file as one set of columns."""
         reader = self._reader(keep_lines=False)
-        for block in self._blocks():
+        for block in self.blocks():
             self._check(reader.feed(block))
         self._check(reader.finish())
         return Columns(reader.columns(), reader.lengths(), self.strings)
 
     def __iter__(self) -> Iterator[tuple[Columns, bytes, tuple[IntArray, IntArray]]]:
         reader = self._reader(keep_lines=True)
-        for block in whole_sequences(self._blocks()):
+        for block in whole_sequences(self.blocks()):
             self._check(reader.feed(block))
             self._check(reader.finish())
             yield Columns(reader.columns(), reader.lengths(), self.strings), block, reader.lines()
@@ -279,7 +281,8 @@ class ColumnFile:
             line, what = problem
             raise ParsimonError(f"{self.name}, line {line}: {what}.")
 
-    def _blocks(self) -> Iterator[bytes]:
+    def blocks(self) -> Iterator[bytes]:
+        """The bytes of the file, recoded to UTF-8, some at a time."""
         try:
             with open_binary(self.source) as stream:
                 if self.encoding == "utf-8":
@@ -289,6 +292,10 @@ class ColumnFile:
                     yield from self._recoded(stream)
         except OSError as error:
             raise ParsimonError(f"{self.name} cannot be read: {error.strerror or error}.") from error
+        except (EOFError, zlib.error) as error:
+            raise ParsimonError(
+                f"{self.name} cannot be read, for its gzip data is damaged: {error}."
+            ) from error
 
     def _recoded(self, stream: IO[bytes]) -> Iterator[bytes]:
         decoder = codecs.getincrementaldecoder(self.encoding)()
@@ -332,10 +339,12 @@ def name_of(source: Source) -> str:
 
 
 def open_binary(source: Source) -> IO[bytes]:
-    """Opens a path (``-`` is standard input) or passes a binary stream through."""
+    """Opens a path (``-`` is standard input; ``.gz`` is unpacked) or passes a binary stream through."""
     if isinstance(source, str | Path):
         if str(source) == "-":
             return open(sys.stdin.fileno(), "rb", closefd=False)
+        if str(source).endswith(".gz"):
+            return cast(IO[bytes], gzip.open(source, "rb"))
         return open(source, "rb")
     if isinstance(cast(object, source), io.TextIOBase):
         raise ParsimonError(f"{name_of(source)} must be opened in binary mode ('rb').")

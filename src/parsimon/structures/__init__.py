@@ -1,5 +1,12 @@
 """Structures: from part scores to outputs. They see neither weights nor features."""
 
+from parsimon.structures.arborescence import (
+    Arborescence,
+    ArcParts,
+    LabelledArborescence,
+    check_tree,
+    is_projective,
+)
 from parsimon.structures.base import Oracle, Structure
 from parsimon.structures.belief_propagation import BeliefPropagation
 from parsimon.structures.chain import Chain, ChainParts
@@ -11,6 +18,8 @@ from parsimon.structures.pairwise_mrf import PairwiseMRF
 from parsimon.structures.table import Table
 
 __all__ = [
+    "Arborescence",
+    "ArcParts",
     "BeliefPropagation",
     "Chain",
     "ChainParts",
@@ -19,10 +28,13 @@ __all__ = [
     "Graph",
     "InferenceReport",
     "JunctionTree",
+    "LabelledArborescence",
     "MRFParts",
     "Oracle",
     "PairwiseMRF",
     "Real",
     "Structure",
     "Table",
+    "check_tree",
+    "is_projective",
 ]

@@ -1,0 +1,98 @@
+"""Whether heads make trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from parsimon.arrays import BoolArray, IntArray
+from parsimon.errors import ParsimonError
+from parsimon.features.columns import offsets_of
+
+__all__ = ["MISSING", "check_heads", "first_true"]
+
+MISSING = -1
+"""A head that is not given."""
+
+
+def check_heads(
+    heads: IntArray,
+    lengths: IntArray,
+    *,
+    where: Callable[[int], str],
+    missing: bool = False,
+    single_root: bool = False,
+    written: Callable[[int], str] | None = None,
+) -> None:
+    """Refuses heads that make no trees: out of range, the word itself, in a circle, or not given (unless `missing`).
+
+    `where` says where a word is, and `written` how its head is written there, for the message.
+
+    >>> heads, lengths = np.array([2, 0, 2, 1]), np.array([3, 1])
+    >>> check_heads(heads, lengths, where=lambda token: f"word {token}")
+    Traceback (most recent call last):
+    parsimon.errors.ParsimonError: word 3: the word is its own head; it should be another word's number, or 0.
+    """
+    offsets = offsets_of(lengths)
+    sentence_of = np.repeat(np.arange(len(lengths)), lengths)
+    position = np.arange(len(heads)) - offsets[sentence_of] + 1
+    length = np.asarray(lengths)[sentence_of]
+    number = written or (lambda token: str(heads[token]))  # how a head is written
+
+    if (token := first_true(heads < MISSING)) is not None:
+        raise ParsimonError(
+            f"{where(token)}: the head {number(token)!r} is no number of a word; it should be 0 to {length[token]}."
+        )
+    if (token := first_true(heads > length)) is not None:
+        raise ParsimonError(
+            f"{where(token)}: the head is {number(token)}, but the sentence has {_words(int(length[token]))}."
+        )
+    if (token := first_true(heads == position)) is not None:
+        raise ParsimonError(
+            f"{where(token)}: the word is its own head; it should be another word's number, or 0."
+        )
+    if not missing and (token := first_true(heads == MISSING)) is not None:
+        raise ParsimonError(f"{where(token)}: the word has no head; it should be 0 to {length[token]}.")
+    if (token := first_true(_astray(heads, offsets[sentence_of]))) is not None:
+        start = int(offsets[sentence_of[token]])
+        circle = " → ".join(map(str, _circle(heads[start : start + length[token]], token - start)))
+        raise ParsimonError(f"{where(token)}: the heads go in a circle, {circle}, and never reach the root.")
+    if single_root:
+        roots = np.flatnonzero(heads == 0)
+        if (i := first_true(sentence_of[roots[1:]] == sentence_of[roots[:-1]])) is not None:
+            one, two = roots[i : i + 2].tolist()
+            raise ParsimonError(
+                f"{where(two)}: the words {position[one]} and {position[two]} both have the head 0; "
+                "there should be one root."
+            )
+
+
+def _words(n: int) -> str:
+    return f"{n} word{'s' * (n != 1)}"
+
+
+def _astray(heads: IntArray, first: IntArray) -> BoolArray:
+    """Which words do not come to the root (or to a word without a head) when heads are followed."""
+    root = len(heads)
+    up = np.append(np.where(heads > 0, first + heads - 1, root), root)
+    for _ in range(root.bit_length()):  # each round doubles the steps taken
+        further = up[up]
+        if np.array_equal(further, up):
+            break
+        up = further
+    astray: BoolArray = up[:-1] != root
+    return astray
+
+
+def _circle(heads: IntArray, word: int) -> list[int]:
+    """The words of the circle that following heads from a word (counted from 0) ends in."""
+    path = [word + 1]
+    while (head := int(heads[path[-1] - 1])) not in path:
+        path.append(head)
+    return [*path[path.index(head) :], head]
+
+
+def first_true(mask: BoolArray) -> int | None:
+    """The first place where a mask is true, if there is one."""
+    return int(mask.argmax()) if mask.any() else None

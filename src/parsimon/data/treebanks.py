@@ -1,0 +1,238 @@
+"""Dependency treebanks: the words of CoNLL-U and CoNLL-X files, their heads, and writing them again.
+
+Both formats have a word a line, ten columns separated by tabs, and an empty line after every sentence:
+
+    CoNLL-U           ID  FORM  LEMMA  UPOS     XPOS    FEATS  HEAD  DEPREL  DEPS   MISC
+    CoNLL-X and 2007  ID  FORM  LEMMA  CPOSTAG  POSTAG  FEATS  HEAD  DEPREL  PHEAD  PDEPREL
+
+CoNLL-U also has comments (`# text = …`), tokens of several words (`1-2`) and words that are not written (`3.1`). These
+are not parsed, but they are in the file again when it is written. A treebank keeps the bytes that it was read from,
+and writing changes heads and relations in them: a file that is read and written stays the same to the last byte.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any, Literal, overload
+
+import numpy as np
+
+from parsimon._core import StringTable
+from parsimon.arrays import IntArray
+from parsimon.atomic import write_atomically
+from parsimon.data.tree_checks import check_heads
+from parsimon.errors import ParsimonError
+from parsimon.features.columns import Columns, Labels, choose, offsets_of
+
+__all__ = ["COLUMNS", "Format", "Treebank", "distinct_values"]
+
+Format = Literal["conllu", "conllx"]
+
+COLUMNS = {
+    "id": 0, "form": 1, "lemma": 2, "upos": 3, "xpos": 4, "feats": 5, "head": 6, "deprel": 7, "deps": 8, "misc": 9,
+    "cpostag": 3, "postag": 4, "phead": 8, "pdeprel": 9,
+}  # fmt: skip
+"""Where a column is, by its name in either format."""
+
+
+@dataclass(frozen=True, eq=False)
+class Treebank(Sequence["Treebank"]):
+    """The words of some sentences in ten columns, and the head of every word.
+
+    `heads` numbers the words of a sentence from 1; 0 is the root and −1 a head that is not given (`_`). Like
+    `Columns`, it is a sequence of sentences that can be indexed by numbers, slices and masks.
+
+    >>> import io
+    >>> from parsimon.data import read_treebank
+    >>> words = [(1, "Dogs", "NOUN", 2, "nsubj"), (2, "bark", "VERB", 0, "root")]
+    >>> rows = [f"{i}\\t{form}\\t_\\t{pos}\\t_\\t_\\t{head}\\t{rel}\\t_\\t_\\n" for i, form, pos, head, rel in words]
+    >>> treebank = read_treebank(io.BytesIO("".join(rows).encode()))
+    >>> treebank.format, len(treebank), treebank.values("form"), treebank.heads.tolist()
+    ('conllu', 1, ['Dogs', 'bark'], [2, 0])
+    >>> parsed = treebank.with_heads(np.array([0, 1]), ["root", "dep"])
+    >>> print(parsed.to_bytes().decode(), end="")  # doctest: +NORMALIZE_WHITESPACE
+    1  Dogs  _  NOUN  _  _  0  root  _  _
+    2  bark  _  VERB  _  _  1  dep   _  _
+    """
+
+    columns: Columns  # all ten, as they are written
+    heads: IntArray  # (n_tokens,) int32
+    format: Format
+    name: str  # what to call it in messages
+    encoding: str  # of the file; the bytes here are UTF-8
+    text: bytes
+    line_starts: IntArray  # (n_tokens,) where each word's line starts in the text
+    sentence_starts: IntArray  # (n_sentences + 1,) where each sentence starts in the text, comments included
+
+    @property
+    def lengths(self) -> IntArray:
+        """How many words each sentence has."""
+        return self.columns.lengths
+
+    @property
+    def strings(self) -> StringTable:
+        """The table that the ids of all columns are in."""
+        return self.columns.strings
+
+    @property
+    def n_tokens(self) -> int:
+        """How many words there are in all sentences."""
+        return self.columns.n_tokens
+
+    @property
+    def n_roots(self) -> IntArray:
+        """How many words of each sentence have the head 0."""
+        sentence_of = np.repeat(np.arange(len(self)), self.lengths)
+        return np.bincount(sentence_of[self.heads == 0], minlength=len(self)).astype(np.int32)
+
+    @property
+    def relations(self) -> Labels:
+        """The relations of all words to their heads, numbered in order of first appearance."""
+        seen, first, inverse = np.unique(self.ids("deprel"), return_index=True, return_inverse=True)
+        order = np.argsort(first, kind="stable")
+        number = np.empty(len(seen), np.int32)
+        number[order] = np.arange(len(seen), dtype=np.int32)
+        names = self.strings.get_all(np.ascontiguousarray(seen[order]))
+        return Labels(number[inverse], self.lengths, names)
+
+    def ids(self, column: str) -> IntArray:
+        """The string ids of a column, named as in either format: ``upos`` and ``cpostag`` are the same."""
+        if column.lower() not in COLUMNS:
+            raise ParsimonError(f"a treebank has no column {column!r}; give one of {', '.join(COLUMNS)}.")
+        return np.ascontiguousarray(self.columns.ids[COLUMNS[column.lower()]])
+
+    def values(self, column: str) -> list[str]:
+        """The strings of a column, one a word."""
+        return self.strings.get_all(self.ids(column))
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @overload
+    def __getitem__(self, which: int) -> Treebank: ...
+    @overload
+    def __getitem__(self, which: slice) -> Treebank: ...
+    def __getitem__(self, which: Any) -> Treebank:
+        chosen, tokens = choose(self.lengths, which)
+        begin, end = self.sentence_starts[chosen], self.sentence_starts[chosen + 1]
+        texts = [self.text[b:e] for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
+        # After the last sentence of a file there need not be an empty line, but there must be one before another.
+        for i in np.flatnonzero(chosen[:-1] == len(self) - 1).tolist():
+            texts[i] = _ended(texts[i])
+        starts = offsets_of(np.array([len(text) for text in texts], np.int64))
+        return replace(
+            self,
+            columns=self.columns[which],
+            heads=self.heads[tokens],
+            text=b"".join(texts),
+            line_starts=self.line_starts[tokens] + np.repeat(starts[:-1] - begin, self.lengths[chosen]),
+            sentence_starts=starts,
+        )
+
+    def with_heads(self, heads: IntArray, relations: Labels | Sequence[str] | None = None) -> Treebank:
+        """The same sentences with other heads and relations, one a word; without relations they become `_`.
+
+        Everything else is kept, also DEPS (CoNLL-U) or PHEAD and PDEPREL (CoNLL-X). Heads that make no trees are
+        refused.
+        """
+        heads = np.asarray(heads)
+        if heads.shape != (self.n_tokens,) or not np.issubdtype(heads.dtype, np.integer):
+            raise ParsimonError(
+                f"heads has the shape {heads.shape} and the type {heads.dtype}, but {self.name} needs "
+                f"{self.n_tokens} integers, one a word."
+            )
+        heads = heads.astype(np.int32)
+        check_heads(heads, self.lengths, missing=True, where=self._where)
+        names = self._relation_names(relations)
+        ids = self.columns.ids.copy()
+        seen, inverse = np.unique(heads, return_inverse=True)
+        ids[COLUMNS["head"]] = self.strings.add_all(["_" if h < 0 else str(h) for h in seen.tolist()])[
+            inverse
+        ]
+        ids[COLUMNS["deprel"]] = self.strings.add_all(names)
+        return replace(
+            self,
+            columns=Columns(ids, self.lengths, self.strings),
+            heads=heads,
+        )
+
+    def _relation_names(self, relations: Labels | Sequence[str] | None) -> list[str]:
+        if isinstance(relations, Labels):
+            names = [*relations.names, "_"]
+            relations = [names[y] for y in relations.ids.tolist()]
+        names = ["_"] * self.n_tokens if relations is None else list(relations)
+        if len(names) != self.n_tokens:
+            raise ParsimonError(
+                f"{len(names)} relations do not fit the {self.n_tokens} words of {self.name}."
+            )
+        for name in set(names):
+            if not name or set(name) & set("\t\n\r"):
+                raise ParsimonError(f"{name!r} cannot be a relation; it must have no tab and no line break.")
+        return names
+
+    def _where(self, token: int) -> str:
+        offsets = offsets_of(self.lengths)
+        sentence = int(np.searchsorted(offsets, token, side="right")) - 1
+        return f"{self.name}, sentence {sentence + 1}, word {token - offsets[sentence] + 1}"
+
+    def to_bytes(self) -> bytes:
+        """The treebank as a file, in the encoding that it was read in."""
+        tabs = np.flatnonzero(np.frombuffer(self.text, np.uint8) == ord("\t"))
+        first = np.searchsorted(tabs, self.line_starts)
+        fields = self.strings.get_all(np.ascontiguousarray(self.columns.ids[[6, 7]].T.ravel()))
+        pieces: list[bytes] = []
+        at = 0
+        # HEAD and DEPREL stand between the sixth and the eighth tab of a line.
+        for head, relation, begin, end in zip(
+            fields[::2], fields[1::2], tabs[first + 5].tolist(), tabs[first + 7].tolist(), strict=True
+        ):
+            pieces += (self.text[at : begin + 1], f"{head}\t{relation}".encode())
+            at = end
+        pieces.append(self.text[at:])
+        content = b"".join(pieces)
+        if self.encoding == "utf-8":
+            return content
+        try:
+            return content.decode().encode(self.encoding)
+        except UnicodeEncodeError as error:
+            raise ParsimonError(
+                f"{self.name} cannot be written in its encoding {self.encoding}, which has no "
+                f"{error.object[error.start]!r}; replace that character, or recode the file to utf-8."
+            ) from None
+
+    def write(self, target: str | Path | IO[bytes]) -> None:
+        """Writes the treebank to a path (``-`` is standard output) or a binary stream."""
+        content = self.to_bytes()
+        try:
+            if not isinstance(target, str | Path):
+                target.write(content)
+            elif str(target) == "-":
+                sys.stdout.buffer.write(content)
+            else:
+                write_atomically(Path(target), content)
+        except OSError as error:
+            raise ParsimonError(f"{target} cannot be written: {error.strerror or error}.") from error
+
+
+def _ended(sentence: bytes) -> bytes:
+    """A sentence with an empty line at its end."""
+    if not sentence.endswith(b"\n"):
+        sentence += b"\n"
+    return sentence if sentence.splitlines()[-1].strip() == b"" else sentence + b"\n"
+
+
+def distinct_values(strings: StringTable, ids: IntArray, value: Callable[[str], int]) -> IntArray:
+    """`value` of every string, asked only once for each distinct one.
+
+    >>> strings = StringTable()
+    >>> distinct_values(strings, strings.add_all(["to", "be", "or", "not", "to", "be"]), len).tolist()
+    [2, 2, 2, 3, 2, 2]
+    """
+    table = np.zeros(len(strings), np.int64)
+    table[ids] = 1
+    seen = np.flatnonzero(table).astype(np.int32)
+    table[seen] = [value(text) for text in strings.get_all(seen)]
+    return table[ids]
