@@ -8,6 +8,7 @@ import numpy as np
 
 from parsimon.arrays import Array
 from parsimon.errors import ParsimonError
+from parsimon.solvers.base import Status
 
 if TYPE_CHECKING:
     from parsimon.network_training import NetworkTask, NetworkTraining
@@ -25,5 +26,7 @@ def edge_frequencies(training: NetworkTraining, task: NetworkTask, alpha: float)
     for _ in range(halves):
         part = task.part(np.sort(random.choice(n, n // 2, replace=False)))
         result = training.solve(training.problem(part, alpha * part.n_rows / task.n_rows))
+        if result.status is Status.INTERRUPTED:  # few halves tell nothing
+            raise KeyboardInterrupt
         found[part.edges_of(result.weights)] += 1
     return found / halves

@@ -27,7 +27,7 @@ from parsimon.structures.table import Table
 
 LOSSES = ("pseudo-likelihood", "log")
 METHODS = {inference: method for method, inference in SCORES.items()}
-SOLVER = "auto"
+SOLVER = "grafting-light"
 REFIT = 0.01  # of the strength: enough to keep weights finite where a state never meets another
 
 
@@ -201,11 +201,11 @@ class NetworkTraining:
     ) -> Iterator[tuple[float, Problem, Result]]:
         """Fits for falling strengths, each started from the one before.
 
-        Ends where belief propagation no longer leads downhill.
+        Ends where belief propagation no longer leads downhill. Ctrl-C ends it all: half a path chooses nothing.
         """
         for alpha in alphas.tolist():
             problem = self.problem(task, alpha)
-            result = self.solve(problem, start)
+            result = uninterrupted(self.solve(problem, start))
             start = result.weights
             yield alpha, problem, result
             if not self.sound and result.status is Status.STALLED:
@@ -282,6 +282,13 @@ class NetworkTraining:
                 "frequencies": stable.tolist(),
             }
         return told
+
+
+def uninterrupted(result: Result) -> Result:
+    """The result of one fit of many, unless Ctrl-C was pressed during it."""
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return result
 
 
 def check_settings(training: NetworkTraining) -> None:

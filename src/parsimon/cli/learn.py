@@ -138,7 +138,7 @@ def learn() -> None:
     metavar="SHARE",
     help="With --stability: the share of halves in which an edge must be found.",
 )
-@option("--solver", section=LEARNING, metavar="NAME", show_default="auto", help="How to minimise.")
+@option("--solver", section=LEARNING, metavar="NAME", show_default="grafting-light", help="How to minimise.")
 @option(
     "--max-states",
     section=READING,
