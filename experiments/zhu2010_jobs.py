@@ -330,10 +330,10 @@ def conditional_likelihood(design: MRFDesign, weights: Weights, rows: IntArray, 
 def sampled_likelihood(
     design: MRFDesign, weights: Weights, rows: IntArray, threads: int, *, steps: int = 200, chains: int = 64
 ) -> float:
-    """Mean log-likelihood a pixel on images that were not learnt from, log Z by annealed importance sampling (Neal 2001).
+    """Mean log-likelihood a pixel on images that were not learnt from, log Z by annealed importance sampling.
 
-    From independent pixels (β = 0 on all edges) to the model (β = 1): log Z = log Z₀ + log mean exp Σ_t (β_t − β_{t−1})
-    s_edges(x_{t−1}), with x_t a sweep of Gibbs sampling at β_t after x_{t−1}.
+    From independent pixels (edges times β = 0) to the model (β = 1): log Z = log Z₀ + log mean exp Σ_t (β_t − β_{t−1})
+    s_edges(x_{t−1}), with x_t a sweep of Gibbs sampling at β_t after x_{t−1} (Neal 2001).
     """
     kept = weights.nonzero()
     assert kept.features is not None

@@ -1,0 +1,406 @@
+"""Grafting-Light (Zhu, Lao & Xing 2010): features of sequences, and the structure of letters' images.
+
+Every table and figure is a function; `python experiments/zhu2010.py figure2 --write` runs one and puts it into
+docs/results/zhu2010.md beside what the paper says. Every fit is a job (zhu2010_jobs.py) in a process of its own,
+`--jobs` of them at a time, and what came of it is kept in the file `--cache`, so a run that was interrupted goes on
+where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jobs import Jobs, run_job, run_parts
+from parsimon.report.markdown import table
+from results import PAGES, figure, percent, say, whole
+from zhu2010_jobs import JOBS, METHODS, SIDE
+
+PAGE = "zhu2010.md"
+REMEMBERED = PAGES.parents[1] / "build" / "zhu2010.jsonl"
+SELECTING = tuple(method for method in METHODS if method != "Full-Opt.-L1")
+FULL = "Full-Opt.-L1"
+
+Outcome = dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is run."""
+
+    synthetic: tuple[int, int, int] = (5000, 1000, 100)  # sequences, features, relevant ones
+    synthetic_units: tuple[int, ...] = (1, 10, 20, 50, 80, 110)
+    sentences: int | None = None
+    chunk_units: tuple[int, ...] = (50, 200, 1000)
+    chunk_strengths: tuple[float, ...] = (2.0, 4.0, 8.0)
+    all_strengths: tuple[float, ...] = (0.1, 1.0)
+    letters: str = "acmsig"
+    letter_units: tuple[int, ...] = (1, 10, 20, 30, 50)
+    rows: int | None = None
+    samples: tuple[int, ...] = (100, 300, 1000, 3000)
+    variables: int = 36
+    seeds: int = 3
+    edges: tuple[int, ...] = (2_500, 10_000, 40_000, 79_800)
+    limit: float = 300.0  # seconds for a fit
+
+
+SMALL = Plan(
+    synthetic=(60, 20, 5),
+    synthetic_units=(1, 10),
+    sentences=40,
+    chunk_units=(50,),
+    chunk_strengths=(2.0, 4.0),
+    all_strengths=(1.0,),
+    letters="a",
+    letter_units=(10,),
+    rows=40,
+    samples=(60,),
+    variables=9,
+    seeds=1,
+    edges=(100,),
+    limit=5.0,
+)
+LAMBDA = 64.0  # on the synthetic set
+SCALE = 0.3  # of the generating weights, which the paper does not give
+UNIT = 20  # where it is fixed
+SHARE = 0.1  # the strength on images, for each of them
+CENTRED_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for on the command line."""
+
+    jobs: Jobs
+    parallel: int
+    plan: Plan
+    write: bool
+
+    def outcomes(self, job: str, wanted: Sequence[dict[str, Any]]) -> list[Outcome]:
+        """What came of jobs, several at a time; None where one failed."""
+        pool = ThreadPoolExecutor(self.parallel)
+        try:
+            return list(pool.map(lambda settings: self.outcome(job, settings), wanted))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def outcome(self, job: str, settings: dict[str, Any]) -> Outcome:
+        """What came of a job, said as soon as it is known."""
+        told = self.jobs.outcome(job, **settings)
+        if told is not None:
+            numbers = {name: value for name, value in told.items() if isinstance(value, int | float | str)}
+            say(f"{settings}: " + ", ".join(f"{name} {shown(value)}" for name, value in numbers.items()))
+        return told
+
+    def figure(self, name: str, draw: Callable[[Any], None], width: float = 7.0, height: float = 4.2) -> str:
+        """A figure of the page; without --write there is none, for it would take the place of the one that is there."""
+        return f"\n{figure(name, draw, width, height)}" if self.write else ""
+
+
+def shown(value: float | str) -> str:
+    """A number in few digits."""
+    return value if isinstance(value, str) else f"{value:.5g}"
+
+
+# --- Fixed structure: figures 2 and 3 ----------------------------------------------------------------------
+
+Criterion = tuple[str, str, Callable[[dict[str, Any]], str]]  # title, key, how it is shown
+
+
+def criteria(score: str, shown_score: Callable[[dict[str, Any]], str]) -> list[Criterion]:
+    """The six of the paper, and the objective, which they are all about."""
+    return [
+        ("processor seconds", "processors", lambda told: f"{told['processors']:.1f}" + late(told)),
+        ("objective", "objective", lambda told: f"{told['objective']:,.2f}"),
+        ("−log-likelihood", "loss", lambda told: f"{told['loss']:,.1f}"),
+        (score, "score", shown_score),
+        ("features not zero", "active", lambda told: whole(told["active"])),
+        ("features selected", "selected", lambda told: whole(told["selected"])),
+        ("gradients", "gradients", lambda told: whole(told["gradients"])),
+    ]
+
+
+def late(told: dict[str, Any]) -> str:
+    """A mark where the time was up."""
+    return " (stopped)" if told["status"] == "TIME" else ""
+
+
+def figure2(asked: Asked) -> str:
+    """Six criteria against the number of features selected at a time, on made sequences."""
+    n, d, relevant = asked.plan.synthetic
+    data = {
+        "name": "synthetic",
+        "sequences": n,
+        "features": d,
+        "relevant": relevant,
+        "scale": SCALE,
+        "seed": 0,
+    }
+    shown_error = criteria("error, %", lambda told: percent(1 - told["score"]))
+    known = selections(asked, data, asked.plan.synthetic_units, LAMBDA, tol=1e-3)
+    return criteria_text(asked, "zhu2010-figure2", known, shown_error)
+
+
+def selections(
+    asked: Asked, data: dict[str, Any], units: Sequence[int], strength: float, tol: float
+) -> dict[tuple[str, int], Outcome]:
+    """All methods with all units; full optimisation has none."""
+    keys = [(FULL, 0), *product(SELECTING, units)]
+    more = {"data": data, "strength": strength, "tol": tol, "limit": asked.plan.limit}
+    wanted = [{"method": method, "unit": unit, **more} for method, unit in keys]
+    return dict(zip(keys, asked.outcomes("select", wanted), strict=True))
+
+
+def criteria_text(
+    asked: Asked, name: str, known: dict[tuple[str, int], Outcome], wanted: list[Criterion]
+) -> str:
+    """A table with a row for every method and criterion, and a panel for every criterion."""
+    units = sorted({unit for _, unit in known if unit})
+    rows = []
+    for title, _, show in wanted:
+        for method in METHODS:
+            cells = [known[method, unit if method != FULL else 0] for unit in units]
+            rows.append([f"{title}: {method}", *("–" if told is None else show(told) for told in cells)])
+    head = ["", *(f"M = {unit}" for unit in units)]
+
+    def draw(axes: Any) -> None:
+        panels = panels_of(axes, 2, -(-len(wanted) // 2))
+        for panel, (title, key, _) in zip(panels, wanted, strict=False):
+            for method in METHODS:
+                told = [known[method, unit if method != FULL else 0] for unit in units]
+                values = [np.nan if one is None else one[key] for one in told]
+                panel.plot(units, values, "--" if method == FULL else "o-", markersize=3, label=method)
+            panel.set_title(title.replace("error, %", "accuracy"), fontsize=9)
+            panel.tick_params(labelsize=7)
+            panel.grid(alpha=0.3)
+            if key in ("processors", "gradients", "selected"):
+                panel.set_yscale("log")
+        for panel in panels[len(wanted) :]:
+            panel.axis("off")
+        handles, labels = panels[0].get_legend_handles_labels()
+        panels[-1].legend(handles, labels, loc="center", fontsize=8)
+
+    return table(head, rows) + asked.figure(name, draw, 11.0, 5.0)
+
+
+def panels_of(axes: Any, rows: int, columns: int, **settings: Any) -> list[Any]:
+    """Several axes in place of one."""
+    fig = axes.figure
+    axes.remove()
+    return list(np.ravel(fig.subplots(rows, columns, **settings)))
+
+
+def chunking_strength(asked: Asked) -> float:
+    """The strength with the best F1 on every tenth sentence, after learning from the others."""
+    data = {"name": "chunking", "sentences": asked.plan.sentences, "development": True}
+    more = {"data": data, "method": "Grafting-Light", "unit": 1000, "tol": 1e-3, "limit": asked.plan.limit}
+    strengths = asked.plan.chunk_strengths
+    told = asked.outcomes("select", [{**more, "strength": strength} for strength in strengths])
+    scores = [-1.0 if one is None else one["score"] for one in told]
+    return strengths[int(np.argmax(scores))]
+
+
+def figure3(asked: Asked) -> str:
+    """The same on noun phrases, and the CRF with all features."""
+    data = {"name": "chunking", "sentences": asked.plan.sentences}
+    strength = chunking_strength(asked)
+    known = selections(asked, data, asked.plan.chunk_units, strength, tol=1e-3)
+    text = criteria_text(asked, "zhu2010-figure3", known, criteria("F1", lambda told: percent(told["score"])))
+    limit = 4 * asked.plan.limit
+    all_of_them = asked.outcomes(
+        "everything", [{"data": data, "strength": l2, "limit": limit} for l2 in asked.plan.all_strengths]
+    )
+    rows = [
+        [f"all features, L2 {l2:g}", whole(told["candidates"]), whole(told["active"]), percent(told["score"])]
+        for l2, told in zip(asked.plan.all_strengths, all_of_them, strict=True)
+        if told is not None
+    ]
+    for method, unit in known:
+        told = known[method, unit]
+        if told is not None:
+            share = f"{whole(told['active'])} ({100 * told['active'] / told['candidates']:.3f} %)"
+            name = method if method == FULL else f"{method}, M = {unit}"
+            rows.append(
+                [f"{name}, λ = {strength:g}", whole(told["candidates"]), share, percent(told["score"])]
+            )
+    return f"{table(['', 'candidates', 'not zero', 'F1'], rows)}\n{text}"
+
+
+# --- Images of letters: figures 4 and 5 --------------------------------------------------------------------
+
+OF_LETTERS = ("Grafting-Light", "Grafting", FULL)
+
+
+def images(
+    asked: Asked, letters: str, units: Sequence[int], *, centred: bool
+) -> dict[tuple[str, str, int], Outcome]:
+    """Fits by letter, method and unit."""
+    keys = [(letter, method, unit) for letter in letters for method in OF_LETTERS for unit in units]
+    keys = [key for key in keys if key[1] != FULL or key[2] == units[0]]
+    more = {
+        "centred": centred,
+        "share": CENTRED_SHARE if centred else SHARE,
+        "tol": 1e-3,
+        "change": 1e-4,
+        "limit": asked.plan.limit,
+        "rows": asked.plan.rows,
+    }
+    wanted = [{"letter": letter, "method": method, "unit": unit, **more} for letter, method, unit in keys]
+    return dict(zip(keys, asked.outcomes("letter", wanted), strict=True))
+
+
+def letters_text(asked: Asked, name: str, *, centred: bool) -> str:
+    """What each letter took and gave, and the average images side by side."""
+    letters = asked.plan.letters
+    known = images(asked, letters, [UNIT], centred=centred)
+    columns: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
+        ("processor seconds", lambda told: f"{told['processors']:.2f}" + late(told)),
+        ("gradients", lambda told: whole(told["gradients"])),
+        ("edges", lambda told: whole(told["edges"])),
+        ("Bethe", lambda told: f"{told['bethe']:.4f}"),
+        ("sampling", lambda told: f"{told['likelihood']:.4f}"),
+        ("conditional", lambda told: f"{told['pseudo']:.4f}"),
+    ]
+    rows = []
+    for letter, method in product(letters, OF_LETTERS):
+        told = known[letter, method, UNIT]
+        cells = ["–" if told is None else show(told) for _, show in columns]
+        rows.append([f"{letter}: {method}", *cells])
+
+    def draw(axes: Any) -> None:
+        kinds = ["data", *(f"{method}, {how}" for method in OF_LETTERS for how in ("believed", "sampled"))]
+        panels = panels_of(axes, len(letters), len(kinds), squeeze=False)
+        for panel, (letter, kind) in zip(panels, product(letters, kinds), strict=True):
+            method, _, how = kind.partition(", ")
+            told = known[letter, OF_LETTERS[0] if kind == "data" else method, UNIT]
+            panel.axis("off")
+            if letter == letters[0]:
+                panel.set_title(kind.replace(", ", "\n"), fontsize=8)
+            if told is not None:
+                picture = np.array(told["data" if kind == "data" else how]).reshape(SIDE, SIDE)
+                panel.imshow(picture, cmap="gray", vmin=0, vmax=1)
+
+    text = table(["", *(title for title, _ in columns)], rows)
+    return text + asked.figure(name, draw, 1.2 * 7, 1.2 * len(letters) + 0.5)
+
+
+def figure4(asked: Asked) -> str:
+    """Six letters, in the paper's way."""
+    return letters_text(asked, "zhu2010-figure4", centred=False)
+
+
+def figure4_centred(asked: Asked) -> str:
+    """The same with centred edges and a start at independent pixels."""
+    return letters_text(asked, "zhu2010-figure4-centred", centred=True)
+
+
+def figure5(asked: Asked) -> str:
+    """The first letter against the number of edges that are selected at a time."""
+    letter = asked.plan.letters[0]
+    known = images(asked, letter, asked.plan.letter_units, centred=False)
+    units = asked.plan.letter_units
+    rows = []
+    for title, show in (
+        ("processor seconds", lambda told: f"{told['processors']:.2f}" + late(told)),
+        ("gradients", lambda told: whole(told["gradients"])),
+        ("edges", lambda told: whole(told["edges"])),
+        ("likelihood by sampling", lambda told: f"{told['likelihood']:.4f}"),
+    ):
+        for method in OF_LETTERS:
+            cells = [known[letter, method, units[0] if method == FULL else unit] for unit in units]
+            rows.append([f"{title}: {method}", *("–" if told is None else show(told) for told in cells)])
+    return table(["", *(f"M = {unit}" for unit in units)], rows)
+
+
+# --- Recovery and speed -------------------------------------------------------------------------------------
+
+KINDS = ("chain", "grid", "random")
+
+
+def recovery(asked: Asked) -> str:
+    """Precision and recall of edges against the number of samples."""
+    plan = asked.plan
+    keys = list(product(KINDS, plan.samples, range(plan.seeds)))
+    wanted = [
+        {"kind": kind, "variables": plan.variables, "samples": n, "coupling": 0.4, "seed": seed}
+        for kind, n, seed in keys
+    ]
+    known = dict(zip(keys, asked.outcomes("recover", wanted), strict=True))
+    names = [name for told in known.values() if told is not None for name in told if name != "edges"]
+    rows = []
+    for kind, name in product(KINDS, dict.fromkeys(names)):
+        cells = []
+        for n in plan.samples:
+            told = [one[name] for s in range(plan.seeds) if (one := known[kind, n, s]) is not None]
+            means = [np.mean([one[of] for one in told]) for of in ("precision", "recall")] if told else None
+            cells.append("–" if means is None else f"{means[0]:.2f} / {means[1]:.2f}")
+        rows.append([f"{kind}: {name}", *cells])
+    return table(["precision / recall", *(f"{n:,} samples" for n in plan.samples)], rows)
+
+
+def sweeps(asked: Asked) -> str:
+    """Seconds a sweep of belief propagation, against the number of edges."""
+    plan = asked.plan
+    rows = []
+    for schedule in ("sequential", "flooding"):
+        told = [
+            asked.outcome("sweeps", {"variables": 400, "edges": edges, "schedule": schedule})
+            for edges in plan.edges
+        ]
+        cells = ["–" if one is None else f"{1000 * one['seconds']:.2f} ms" for one in told]
+        each = [
+            "–" if one is None else f"{1e9 * one['seconds'] / e:.0f} ns"
+            for one, e in zip(told, plan.edges, strict=True)
+        ]
+        rows += [[f"{schedule}: a sweep", *cells], ["– an edge", *each]]
+    return table(["400 binary variables", *(f"{edges:,} edges" for edges in plan.edges)], rows)
+
+
+PARTS: dict[str, Callable[[Asked], str]] = {
+    "figure2": figure2,
+    "figure3": figure3,
+    "figure4": figure4,
+    "figure4_centred": figure4_centred,
+    "figure5": figure5,
+    "recovery": recovery,
+    "sweeps": sweeps,
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    p.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
+    p.add_argument("--write", action="store_true", help=f"put the results into docs/results/{PAGE}")
+    p.add_argument("--small", action="store_true", help="little data and few settings: to try it out")
+    p.add_argument("--jobs", type=int, default=2, metavar="N", help="processes at a time (default: 2)")
+    p.add_argument("--threads", type=int, default=1, help="in each of them (default: 1)")
+    remembered = "where finished fits are remembered (default: build/zhu2010.jsonl)"
+    p.add_argument("--cache", type=Path, metavar="FILE", default=REMEMBERED, help=remembered)
+    p.add_argument("--job", nargs=2, help=argparse.SUPPRESS)
+    return p
+
+
+def main() -> int:
+    """Runs the parts named, prints them, and with --write puts them into the page of results."""
+    options = parser().parse_args()
+    if options.job:
+        return run_job(JOBS, *options.job)
+    if options.write and options.small:
+        say("--small is for trying things out, and --write for results; leave one of them out")
+        return 2
+    jobs = Jobs(Path(__file__).resolve(), options.cache, options.threads)
+    plan = SMALL if options.small else Plan()
+    asked = Asked(jobs, max(1, options.jobs), plan, options.write)
+    return run_parts(PARTS, options.parts, asked, PAGE if options.write else None, jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
