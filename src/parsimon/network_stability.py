@@ -25,7 +25,8 @@ def edge_frequencies(training: NetworkTraining, task: NetworkTask, alpha: float)
     found = np.zeros(len(task.edges))
     for _ in range(halves):
         part = task.part(np.sort(random.choice(n, n // 2, replace=False)))
-        result = training.solve(training.problem(part, alpha * part.n_rows / task.n_rows))
+        problem = training.problem(part, alpha * part.n_rows / task.n_rows)
+        result = training.solve(problem, training.independent(problem, part))
         if result.status is Status.INTERRUPTED:  # few halves tell nothing
             raise KeyboardInterrupt
         found[part.edges_of(result.weights)] += 1

@@ -13,7 +13,7 @@ from parsimon.discrete_table import DiscreteTable
 from parsimon.errors import ParsimonError
 from parsimon.groups import Groups
 from parsimon.losses import get_loss
-from parsimon.mrf_design import MRFDesign
+from parsimon.mrf_design import MRFDesign, contrast_code
 from parsimon.network_model import INFERENCE, SCORES, NetworkModel, feature_bounds
 from parsimon.network_selection import CRITERIA, NetworkPath
 from parsimon.network_stability import edge_frequencies
@@ -42,6 +42,7 @@ class NetworkTask:
         IntArray  # where the features of each variable begin, then those of each edge, and where the last end
     )
     graph: Graph
+    centre: Array  # the shares of all states, which are taken off in the features of edges
     design: MRFDesign
     penalty: Any
 
@@ -67,6 +68,23 @@ class NetworkTask:
         first = self.bounds[len(self.table.names) :]
         ranges = [np.arange(first[e], first[e + 1]) for e in edges.tolist()]
         return np.concatenate([np.arange(self.n_node_features), *ranges]).astype(np.int64)
+
+    def uncentred(self, weights: Weights, edges: IntArray) -> Array:
+        """Weights of all variables and of some edges, as if no means had been taken off.
+
+        Σ_ij w_ij (C_i(x_u) − c_i)(C_j(x_v) − c_j) has products C_i C_j, and −C_i(x_u) Σ_j w_ij c_j and
+        −C_j(x_v) Σ_i w_ij c_i, which belong to the variables.
+        """
+        out = weights.at(self.features_with(edges))
+        shares = np.split(self.centre, np.cumsum(self.graph.arity)[:-1])
+        means = [share @ contrast_code(len(share)) for share in shares]
+        at = self.n_node_features
+        for u, v in self.edges[edges].tolist():
+            W = out[at : at + len(means[u]) * len(means[v])].reshape(len(means[u]), len(means[v]))
+            out[self.bounds[u] : self.bounds[u + 1]] -= W @ means[v]
+            out[self.bounds[v] : self.bounds[v + 1]] -= means[u] @ W
+            at += W.size
+        return out
 
     def part(self, rows: IntArray) -> NetworkTask:
         """The same of some rows."""
@@ -128,7 +146,7 @@ class NetworkTraining:
             path, start = CRITERIA[alpha](self, task)
             alpha = path.alpha
         problem = self.problem(task, alpha)
-        result = self.solve(problem, start)
+        result = self.solve(problem, self.independent(problem, task) if start is None else start)
         kept, frequencies = task.edges_of(result.weights), None
         if self.stability is not None:
             frequencies = edge_frequencies(self, task, problem.penalty.strength)
@@ -149,16 +167,18 @@ class NetworkTraining:
         graph = Graph.single(arity, edges)
         bounds = feature_bounds(arity, edges)
         penalty = self._penalty(arity, edges, bounds)
-        return NetworkTask(table, counts, edges, bounds, graph, MRFDesign.contrasts(graph), penalty)
+        centre = Table(table.codes, arity, counts).means(Graph.single(arity, edges[:0])).node
+        design = MRFDesign.contrasts(graph, centre=centre)
+        return NetworkTask(table, counts, edges, bounds, graph, centre, design, penalty)
 
     def problem(self, task: NetworkTask, alpha: float | None) -> Problem:
         """Σ loss + alpha · Ω; without an alpha, with the strength that the penalty has."""
         gold: Any = Table(task.table.codes, task.table.arity, task.counts)
+        inference: Any = INFERENCE[self.inference]()
+        if not inference.exact:  # messages from nothing, or the objective would depend on what came before
+            inference = replace(inference, warm=False)
         structure: Any = PairwiseMRF(
-            task.graph,
-            weights=np.array([task.n_rows]),
-            inference=INFERENCE[self.inference](),
-            threads=self.threads,
+            task.graph, weights=np.array([task.n_rows]), inference=inference, threads=self.threads
         )
         penalty = task.penalty if alpha is None else task.penalty.scaled(alpha)
         batch = Batch(task.design, structure, gold)
@@ -205,6 +225,7 @@ class NetworkTraining:
         """
         for alpha in alphas.tolist():
             problem = self.problem(task, alpha)
+            start = self.independent(problem, task) if start is None else start
             result = uninterrupted(self.solve(problem, start))
             start = result.weights
             yield alpha, problem, result
@@ -221,23 +242,29 @@ class NetworkTraining:
         Variables without edges have weights of their own, which depend on the strength a little (by `node_share`); a
         few rounds settle both.
         """
-        nodes = task.features_with(np.zeros(0, np.int64))
         others = np.arange(task.n_node_features, task.bounds[-1])
         if not len(others):
             return 1.0
-        alpha, weights = 1.0, Weights.zeros(len(nodes))
+        alpha = 1.0
         for _ in range(3):
             problem = self.problem(task, alpha)
-            weights = self.solve(problem.restrict(nodes), weights).weights
-            _, gradient = problem.loss_and_full_gradient(weights.dense(), nodes)
+            weights = self.independent(problem, task)
+            assert weights.features is not None
+            _, gradient = problem.loss_and_full_gradient(weights.values, weights.features)
             alpha = float(problem.penalty.restrict(others).dual_norm(gradient[others]))
         return max(alpha, 1e-12)
+
+    def independent(self, problem: Problem, task: NetworkTask) -> Weights:
+        """The optimum without edges, which is where to look for edges first."""
+        nodes = np.arange(task.n_node_features)
+        alone = replace(self, callbacks=()).solve(problem.restrict(nodes), Weights.zeros(len(nodes)))
+        return Weights(alone.weights.dense(), nodes, problem.n_features)
 
     def model(
         self, task: NetworkTask, weights: Weights, edges: IntArray, info: dict[str, Any]
     ) -> NetworkModel:
         """The network with some of the edges."""
-        kept = weights.at(task.features_with(edges))
+        kept = task.uncentred(weights, edges)
         return NetworkModel(task.table.names, task.table.categories, task.edges[edges], kept, info)
 
     def _penalty(self, arity: IntArray, edges: IntArray, bounds: IntArray) -> Any:

@@ -27,6 +27,7 @@ from parsimon.network_criterion import criterion, effective_parameters
 from parsimon.network_model import NetworkModel
 from parsimon.network_training import NetworkTraining
 from parsimon.penalties import L1, ElasticNet, GroupLasso
+from parsimon.solvers import Weights
 
 
 def pairs(made: Any) -> list[tuple[str, str]]:
@@ -114,16 +115,18 @@ def test_the_optimum_does_not_depend_on_the_solver() -> None:
 def test_weights_satisfy_the_optimality_conditions() -> None:
     """By a gradient of finite differences, and the log pseudo-likelihood written out."""
     network = MarkovNetwork(30.0, tol=1e-9, penalty="l1").fit(chain().X)
-    training = NetworkTraining(alpha=30.0, penalty="l1")
+    training = NetworkTraining(alpha=30.0, penalty="l1", tol=1e-9)
     task = training.prepare(DiscreteTable.learn(chain().X))
-    numbers = task.features_with(
-        np.flatnonzero([e in network.model_.edges.tolist() for e in task.edges.tolist()])
-    )
-    w = np.zeros(int(task.bounds[-1]))
-    w[numbers] = network.model_.weights
+    problem = training.problem(task, 30.0)
+    result = training.solve(problem, training.independent(problem, task))
+    w = result.weights.dense()
+    kept = task.edges_of(result.weights)
+    assert network.model_.edges.tolist() == task.edges[kept].tolist()
+    np.testing.assert_allclose(network.model_.weights, task.uncentred(result.weights, kept), atol=1e-6)
 
     def loss(w: np.ndarray) -> float:
-        model = NetworkModel(network.model_.names, network.model_.categories, task.edges, w)
+        plain = task.uncentred(Weights(w, None, len(w)), np.arange(len(task.edges)))
+        model = NetworkModel(network.model_.names, network.model_.categories, task.edges, plain)
         return -float(model.log_likelihood(chain().X, "pseudo-likelihood").sum())
 
     gradient = np.array([(loss(w + h) - loss(w - h)) / 2e-5 for h in 1e-5 * np.eye(len(w))])

@@ -45,7 +45,8 @@ class MarkovNetwork(BaseEstimator):
     inference : {"bp", "exact"}
         Belief propagation, exact on trees and otherwise an approximation; or a junction tree, for small networks.
     node_share : float
-        Weights of single columns are penalised by this share of alpha, so that rare states stay finite.
+        Weights of single columns (with products in edges taken from their means) are penalised by this share of
+        alpha, so that rare states stay finite.
     solver : str or Solver
         How to minimise.
     unit : int or None
