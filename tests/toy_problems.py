@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from brute_force import Enumeration, enumerate_chain
+from brute_force import Enumeration, enumerate_forest
 from parsimon.design import FeatureIndex, build_chain
-from parsimon.features.observations import Observations, Rows
+from parsimon.features.observations import Links, Observations, Rows
 from parsimon.losses import get_loss
 from parsimon.penalties import ElasticNet, Penalty
 from parsimon.problem import Batch, Problem
@@ -18,7 +18,7 @@ from parsimon.problem import Batch, Problem
 
 @dataclass(frozen=True)
 class Toy:
-    """Observations and gold labels of a few short sequences."""
+    """Observations and gold labels of a few short sequences or small trees."""
 
     observations: Observations
     gold: Any
@@ -56,7 +56,9 @@ class Toy:
             tokens = slice(at, at + length)
             at += length
             weight = 1.0 if self.weights is None else float(self.weights[i])
-            yield tokens, weight, enumerate_chain(node[tokens], pair[tokens])
+            before = self.observations.before[tokens]
+            before = np.where(before < 0, -1, before - tokens.start)
+            yield tokens, weight, enumerate_forest(node[tokens], pair[tokens], before)
 
     def loss(self, name: str, w: Any) -> float:
         """Σ loss from the definitions."""
@@ -100,6 +102,20 @@ def random_rows(rng: np.random.Generator, n: int, n_attributes: int, real: bool)
     return Rows(start, index, rng.normal(size=len(index)) if real else None)
 
 
+def random_parents(rng: np.random.Generator, lengths: Sequence[int], roots: float = 0.2) -> Any:
+    """The parent of every node of random forests, whose nodes come in any order."""
+    parents, at = [], 0
+    for length in lengths:
+        place = at + rng.permutation(length)
+        parent = np.full(length, -1)
+        for t in range(1, length):
+            if rng.random() >= roots:
+                parent[place[t] - at] = place[rng.integers(t)]
+        parents.append(parent)
+        at += length
+    return np.concatenate([np.zeros(0, np.int64), *parents]).astype(np.int32)
+
+
 def make_toy(
     seed: int,
     *,
@@ -111,6 +127,7 @@ def make_toy(
     weighted: bool = False,
     missing: float = 0.0,
     candidates: str = "all",
+    trees: bool = False,
 ) -> Toy:
     """Random observations and labels, the same for the same seed."""
     rng = np.random.default_rng(seed)
@@ -119,6 +136,7 @@ def make_toy(
         random_rows(rng, n, n_node, real),
         random_rows(rng, n, n_pair, real) if n_pair else Rows.same_everywhere(n, 0),
         np.array(lengths, np.int32),
+        Links(random_parents(rng, lengths)) if trees else None,
     )
     gold = rng.integers(n_labels, size=n).astype(np.int32)
     gold[rng.random(n) < missing] = -1
@@ -139,7 +157,9 @@ def by_cvxpy(toy: Toy, loss: str, penalty: ElasticNet, prices: Any = None) -> fl
         if not outputs.length:
             continue
         here, y = np.arange(tokens.start, tokens.stop), outputs.labellings
-        features = node_map[here, y].sum(axis=1) + pair_map[here[1:], y[:, :-1], y[:, 1:]].sum(axis=1)
+        steps = np.flatnonzero(outputs.before >= 0)
+        pairs = pair_map[here[steps], y[:, outputs.before[steps]], y[:, steps]]
+        features = node_map[here, y].sum(axis=1) + pairs.sum(axis=1)
         gold = int(np.flatnonzero((y == toy.gold[tokens]).all(axis=1))[0])
         cost = (y != toy.gold[tokens]).sum(axis=1) if loss == "hinge" else np.zeros(len(y))
         if prices is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from parsimon._core import (
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.features.observations import Observations
 from parsimon.structures.chain import Chain, ChainParts, PairLayout
+from parsimon.structures.tree import Tree
 from parsimon.workspace import Workspace
 
 
@@ -106,9 +107,8 @@ class FeatureIndex:
         pair_attributes: int,
     ) -> FeatureIndex:
         """Only (attribute, label) and (attribute, label, label) that occur in the data: CRFsuite's way."""
-        previous = np.concatenate([[-1], labels[:-1]])
-        first = np.concatenate([[0], np.cumsum(observations.lengths)[:-1]]).astype(np.int64)
-        previous[first[observations.lengths > 0]] = -1
+        before = observations.before
+        previous = np.where(before < 0, -1, labels[before])
         pairs = np.where((previous >= 0) & (labels >= 0), previous * n_labels + labels, -1)
         node = seen_features(
             observations.node.start, observations.node.index, labels, node_attributes, n_labels
@@ -126,8 +126,12 @@ class FeatureIndex:
 
 
 @dataclass(frozen=True)
-class ChainDesign:
-    """Φ for chains: tokens are scored one by one; steps by matrices that many of them share, and by single pairs."""
+class PairDesign:
+    """Φ where labels are scored one by one and in pairs.
+
+    Tokens are scored one by one; steps by matrices that many of them share, and by single pairs. In trees tokens are
+    nodes, and steps lead from parents to children.
+    """
 
     n_labels: int
     node: LinearMap
@@ -150,7 +154,7 @@ class ChainDesign:
         matrices: bool = False,
         threads: int = 1,
         workspace: Workspace | None = None,
-    ) -> ChainDesign:
+    ) -> Self:
         """Decides which attributes of steps go into matrices; all of them, if nothing but `matrices` will do."""
         kind, pair, row, row_kind, start, single, sums = lay_out(steps, step_row, n_labels, matrices, threads)
         layout = PairLayout(kind, pair.n_rows)
@@ -207,22 +211,22 @@ class ChainDesign:
         if self.layout.n_singles:
             self.single.pullback(parts.single.reshape(-1, 1), out[cut:], self.threads, squared)
 
-    def restrict(self, features: IntArray) -> ChainDesign:
+    def restrict(self, features: IntArray) -> Self:
         """The map of some features only."""
         n = self.node.n_features
         cut = np.searchsorted(features, n)
         node = self.node.restrict(np.ascontiguousarray(features[:cut], np.int64), self.threads)
         steps = self.steps.restrict(np.ascontiguousarray(features[cut:] - n, np.int64), self.threads)
-        return ChainDesign.build(
+        return self.build(
             self.n_labels, node, steps, self.step_row, threads=self.threads, workspace=self.workspace
         )
 
-    def part(self, where: slice) -> ChainDesign:
+    def part(self, where: slice) -> Self:
         """The map of the sequences whose tokens these are."""
         rows, step_row = np.unique(self.step_row[where], return_inverse=True)
         if not len(rows):  # a chain has at least one kind of steps
             rows = np.zeros(1, np.int64)
-        return ChainDesign.build(
+        return self.build(
             self.n_labels,
             self.node.take(np.arange(where.start, where.stop, dtype=np.int64)),
             self.steps.take(rows.astype(np.int64)),
@@ -234,11 +238,9 @@ class ChainDesign:
     def differences(self, structure: Chain, gold: IntArray, output: IntArray) -> list[SparseVectors]:
         """f(gold) − f(output): of tokens with another label, and of steps with another pair."""
         Y, cut = self.n_labels, self.node.n_features
-        other = gold != output
-        inner = np.ones(len(gold), bool)  # tokens with a step into them
-        inner[structure.offsets[:-1][np.diff(structure.offsets) > 0]] = False
-        before = np.concatenate([[False], other[:-1]])
-        tokens, steps = np.flatnonzero(other), np.flatnonzero((other | before) & inner)
+        other, before = gold != output, structure.before
+        tokens, steps = np.flatnonzero(other), np.flatnonzero((other | other[before]) & (before >= 0))
+        before = before[steps]
         found = []
         for offset, map, at, row, one, two in (
             (0, self.node, tokens, tokens, gold[tokens], output[tokens]),
@@ -247,8 +249,8 @@ class ChainDesign:
                 self.steps,
                 steps,
                 self.step_row[steps],
-                gold[steps - 1] * Y + gold[steps],
-                output[steps - 1] * Y + output[steps],
+                gold[before] * Y + gold[steps],
+                output[before] * Y + output[steps],
             ),
         ):
             start = np.searchsorted(at, structure.offsets)
@@ -256,7 +258,7 @@ class ChainDesign:
             found.append((offset, *feature_differences(map, start, row, one, two, self.threads)))
         return found
 
-    def keeping(self) -> ChainDesign:
+    def keeping(self) -> Self:
         """The same, with scores in memory of their own."""
         return replace(self, workspace=None)
 
@@ -265,7 +267,7 @@ class ChainDesign:
         return structure.with_layout(self.layout)
 
     def screen(
-        self, batches: Sequence[tuple[ChainDesign, Chain, ChainParts]], threshold: float
+        self, batches: Sequence[tuple[PairDesign, Chain, ChainParts]], threshold: float
     ) -> tuple[IntArray, Array]:
         """All features with a gradient above a threshold in absolute value, ascending, and their gradients.
 
@@ -286,6 +288,11 @@ class ChainDesign:
     def attribute_starts(self) -> tuple[IntArray, IntArray]:
         """The first feature of every attribute (and one past the last), for tokens and for steps."""
         return self.node.features.starts(), self.steps.features.starts() + self.node.n_features
+
+
+@dataclass(frozen=True)
+class ChainDesign(PairDesign):
+    """Φ for chains, of which whole epochs of online learning and block coordinate descent are compiled."""
 
     def new_learner(self, node_block: IntArray, pair_block: IntArray, n_blocks: int) -> OnlineChain:
         """An online learner for chains with these features; blocks part the attributes."""
@@ -314,6 +321,10 @@ class ChainDesign:
         )
 
 
+class TreeDesign(PairDesign):
+    """Φ for trees."""
+
+
 def build_chain(
     observations: Observations,
     index: FeatureIndex,
@@ -322,8 +333,8 @@ def build_chain(
     matrices: bool = False,
     threads: int = 1,
     workspace: Workspace | None = None,
-) -> tuple[ChainDesign, Chain]:
-    """The design and the structure of a batch of sequences."""
+) -> tuple[PairDesign, Chain]:
+    """The design and the structure of a batch of sequences, or of trees where observations have links."""
     start, attributes, value, step_row = distinct_rows(
         observations.pair.start, observations.pair.index, observations.pair.value
     )
@@ -331,15 +342,30 @@ def build_chain(
         start = np.zeros(2, np.int64)
     node = LinearMap(observations.node.start, observations.node.index, observations.node.value, index.node)
     steps = LinearMap(start, attributes, value, index.pair)
-    design = ChainDesign.build(
+    kind = ChainDesign if observations.links is None else TreeDesign
+    design = kind.build(
         index.n_labels, node, steps, step_row, matrices=matrices, threads=threads, workspace=workspace
     )
-    chain = Chain(
+    return design, _structure(observations, index.n_labels, design.layout, weights, threads, workspace)
+
+
+def _structure(
+    observations: Observations,
+    n_labels: int,
+    layout: PairLayout,
+    weights: Array | None,
+    threads: int,
+    workspace: Workspace | None,
+) -> Chain:
+    links, given = observations.links, {"weights": weights, "threads": threads, "workspace": workspace}
+    if links is None:
+        return Chain(observations.lengths, n_labels, layout=layout, **given)  # type: ignore[arg-type]
+    return Tree(
         observations.lengths,
-        index.n_labels,
-        weights=weights,
-        threads=threads,
-        workspace=workspace,
-        layout=design.layout,
+        links.parent,
+        n_labels,
+        node_kind=links.node_kind,
+        allowed=links.allowed,
+        layout=layout,
+        **given,  # type: ignore[arg-type]
     )
-    return design, chain

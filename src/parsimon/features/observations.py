@@ -60,21 +60,46 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class Links:
+    """What makes trees of sequences of nodes: who is whose parent, and which labels nodes may have."""
+
+    parent: IntArray  # (n_tokens,): the number of each node's parent, −1 for roots
+    node_kind: IntArray | None = None  # (n_tokens,)
+    allowed: BoolArray | None = None  # node kinds × labels; None if every node may have any label
+
+    def __getitem__(self, nodes: slice) -> Links:
+        parent = self.parent[nodes]
+        kind = None if self.node_kind is None else self.node_kind[nodes]
+        return Links(np.where(parent < 0, -1, parent - nodes.start).astype(np.int32), kind, self.allowed)
+
+
+@dataclass(frozen=True)
 class Observations:
     """The attributes of a set of sequences, laid end to end.
 
     ``node`` has a row per token. ``pair`` has a row per token too: what is observed about the step *into* it;
-    the row of a sequence's first token is not looked at.
+    the row of a sequence's first token is not looked at. With ``links`` the sequences are trees: tokens are nodes, and
+    steps come from their parents.
     """
 
     node: Rows
     pair: Rows
     lengths: IntArray
+    links: Links | None = None
 
     @property
     def n_tokens(self) -> int:
         """How many tokens there are in all sequences."""
         return len(self.node)
+
+    @property
+    def before(self) -> IntArray:
+        """Where the step into each token comes from: the token before or the parent; −1 for none."""
+        if self.links is not None:
+            return self.links.parent
+        before = np.arange(-1, self.n_tokens - 1, dtype=np.int32)
+        before[offsets_of(self.lengths)[:-1][self.lengths > 0]] = -1
+        return before
 
     def batches(self, tokens: int) -> Iterator[tuple[slice, slice, Observations]]:
         """Parts of about that many tokens: which sequences, which tokens, and their observations."""
@@ -85,5 +110,6 @@ class Observations:
             last = min(max(last, first + 1), len(self.lengths))
             part = slice(int(offsets[first]), int(offsets[last]))
             chosen = slice(first, last)
-            yield chosen, part, Observations(self.node[part], self.pair[part], self.lengths[chosen])
+            links = None if self.links is None else self.links[part]
+            yield chosen, part, Observations(self.node[part], self.pair[part], self.lengths[chosen], links)
             first = last
