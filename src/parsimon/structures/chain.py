@@ -275,7 +275,9 @@ class Chain:
         """n draws from p(y) ∝ exp(score): labels (n, n_tokens). The same for any number of threads."""
         labels = np.empty((n, self.n_tokens), np.int32)
         if not self.compiled.sample(scores.node, scores.pair, scores.single, seed, labels, self.threads):
-            raise ParsimonError(f"some {self.instance} has no possible labelling under the given constraints.")
+            raise ParsimonError(
+                f"some {self.instance} has no possible labelling under the given constraints."
+            )
         return labels
 
     def score(self, scores: ChainParts, output: IntArray) -> Array:

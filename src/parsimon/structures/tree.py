@@ -54,7 +54,7 @@ class Tree(Chain):
         self.allowed = None if allowed is None else np.ascontiguousarray(allowed, bool)
         if self.allowed is not None and self.node_kind is None:
             self.node_kind = np.zeros(len(self.parent), np.int32)
-        check_parents(self.parent, np.asarray(lengths))
+        check_parents(self.parent, np.asarray(lengths, np.int64))
         super().__init__(
             lengths,
             n_labels,
