@@ -124,7 +124,7 @@ def check_parents(parent: IntArray, lengths: IntArray) -> None:
 def in_cycles(parent: IntArray) -> IntArray:
     """Nodes from which no root is reached, by doubling the distance that each looks up."""
     ancestor = parent.astype(np.int64)
-    for _ in range(int(len(parent)).bit_length()):
+    for _ in range(len(parent).bit_length()):
         if (ancestor < 0).all():
             break
         ancestor = np.where(ancestor < 0, -1, ancestor[ancestor])
