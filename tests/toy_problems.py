@@ -10,7 +10,8 @@ import numpy as np
 
 from brute_force import Enumeration, enumerate_forest
 from parsimon.design import FeatureIndex, build_chain
-from parsimon.features.observations import Links, Observations, Rows
+from parsimon.features.links import Links
+from parsimon.features.observations import Observations, Rows
 from parsimon.losses import get_loss
 from parsimon.penalties import ElasticNet, Penalty
 from parsimon.problem import Batch, Problem

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         OverlappingGroupLassoRegressor,
         OverlappingGroupLassoRegressorCV,
         SequenceLabeler,
+        TreeLabeler,
     )
     from parsimon.features import Columns, TemplateSet, read_columns, read_labelled
     from parsimon.model_file import load_model, save_model
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "SequenceLabeler": "parsimon.estimators",
+    "TreeLabeler": "parsimon.estimators",
     "DocumentClassifier": "parsimon.estimators",
     "OverlappingGroupLassoClassifier": "parsimon.estimators",
     "OverlappingGroupLassoClassifierCV": "parsimon.estimators",
@@ -62,6 +64,7 @@ __all__ = [
     "SequenceLabeler",
     "SequenceModel",
     "TemplateSet",
+    "TreeLabeler",
     "load_model",
     "read_columns",
     "read_labelled",

@@ -9,6 +9,7 @@ import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.features.columns import offsets_of
+from parsimon.features.links import Links
 
 
 @dataclass(frozen=True)
@@ -57,20 +58,6 @@ class Rows:
         np.cumsum(np.bincount(rows, minlength=len(self)), out=start[1:])
         value = None if self.value is None else self.value[entries]
         return Rows(start, number[self.index[entries]], value)
-
-
-@dataclass(frozen=True)
-class Links:
-    """What makes trees of sequences of nodes: who is whose parent, and which labels nodes may have."""
-
-    parent: IntArray  # (n_tokens,): the number of each node's parent, −1 for roots
-    node_kind: IntArray | None = None  # (n_tokens,)
-    allowed: BoolArray | None = None  # node kinds × labels; None if every node may have any label
-
-    def __getitem__(self, nodes: slice) -> Links:
-        parent = self.parent[nodes]
-        kind = None if self.node_kind is None else self.node_kind[nodes]
-        return Links(np.where(parent < 0, -1, parent - nodes.start).astype(np.int32), kind, self.allowed)
 
 
 @dataclass(frozen=True)

@@ -143,11 +143,16 @@ def attach_to_siblings(parent: IntArray) -> tuple[IntArray, BoolArray]:
     ([-1, 0, 1, 2, 2], [False, False, True, True, False])
     """
     given = np.asarray(parent, np.int32)
-    order = np.argsort(given, kind="stable")
-    same = np.zeros(len(given), bool)
-    same[1:] = (given[order][1:] == given[order][:-1]) & (given[order][1:] >= 0)
-    new, to_sibling = given.copy(), np.zeros(len(given), bool)
-    later = np.flatnonzero(same)
-    new[order[later]] = order[later - 1]
-    to_sibling[order[later]] = True
-    return new, to_sibling
+    previous = previous_siblings(given)
+    to_sibling = previous >= 0
+    return np.where(to_sibling, previous, given).astype(np.int32), to_sibling
+
+
+def previous_siblings(parent: IntArray) -> IntArray:
+    """The child of the same parent that comes before each node, −1 for first children and for roots."""
+    order = np.argsort(parent, kind="stable")
+    of = parent[order]
+    later = np.flatnonzero((of[1:] == of[:-1]) & (of[1:] >= 0)) + 1
+    found = np.full(len(parent), -1, np.int32)
+    found[order[later]] = order[later - 1]
+    return found
