@@ -69,8 +69,8 @@ def check_relation(relation: str) -> None:
     for name in relation.split("."):
         if name not in RELATIONS:
             raise ParsimonError(
-                f"{relation!r} is no place to look at: a row is a number or, in trees, {', '.join(RELATIONS)} or several "
-                "of these with dots between them"
+                f"{relation!r} is no place to look at: a row is a number or, in trees, {', '.join(RELATIONS)} or "
+                "several of these with dots between them"
             )
 
 

@@ -1,0 +1,17 @@
+"""Web pages: from HTML, broken or not, to trees of elements and texts with columns and labels."""
+
+from parsimon.html.page import Page, read_page
+from parsimon.html.page_columns import PAGE_TEMPLATES, page_tree, text_sequence
+from parsimon.html.page_labels import INSIDE, OUTSIDE, label_page, record_of
+
+__all__ = [
+    "INSIDE",
+    "OUTSIDE",
+    "PAGE_TEMPLATES",
+    "Page",
+    "label_page",
+    "page_tree",
+    "read_page",
+    "record_of",
+    "text_sequence",
+]
