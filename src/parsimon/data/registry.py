@@ -168,6 +168,19 @@ REGISTRY: dict[str, DataSet] = {
             "(Kassel 1995; Taskar, Guestrin and Koller 2003).",
             terms="None stated; posted freely.",
         ),
+        DataSet(
+            name="swde",
+            files={
+                "swde_nbaplayer_60pages_x10sites.tar.xz": RemoteFile(
+                    url="https://archive.codeplex.com/?p=swde",
+                    sha256="e2d6c18e11f23cbf42ef2a5944b21f7c0e5176fee4f6da4e416a59bb6d07c306",
+                    instead="give the path of an archive of its nbaplayer pages to load_web_records",
+                )
+            },
+            description="600 web pages of ten sites about basketball players, with the values of name, team, height "
+            "and weight on each (Hao, Cai, Pang and Zhang 2011).",
+            terms="For research.",
+        ),
     )
 }
 """Every data set by name."""
