@@ -71,7 +71,6 @@ nb::class_<Learner> bind_rounds(nb::module_& m, const char* name) {
     return nb::class_<Learner>(m, name)
         .def("add", [](Learner& learner, const LinearMap& node, const LinearMap& pair, const In<int32_t>& row, const Chain& chain,
                        const In<int32_t>& gold) {
-            require(!chain.is_tree(), "this learns from sequences, not from trees");
             chain.check_labels(gold);
             require(node.rows().size() == static_cast<int64_t>(chain.pair_kind.size()) && row.size() == chain.pair_kind.size(),
                     "the maps must have a row a token");
@@ -79,7 +78,8 @@ nb::class_<Learner> bind_rounds(nb::module_& m, const char* name) {
             require(node.features().n_attributes == learner.weights().part(0).n_attributes()
                         && pair.features().n_attributes == learner.weights().part(1).n_attributes(),
                     "the maps must have the learner's attributes");
-            learner.add({node, pair, chain.offsets, {row.data(), row.data() + row.size()}, {gold.data(), gold.data() + gold.size()}, chain.weight});
+            learner.add({node, pair, chain.offsets, {row.data(), row.data() + row.size()}, {gold.data(), gold.data() + gold.size()}, chain.weight,
+                         chain.forest});
         }, "node"_a, "pair"_a, "row"_a, "chain"_a, "gold"_a)
         .def_prop_ro("n_sequences", &Learner::n_sequences)
         .def_prop_ro("n_weights", [](Learner& learner) { return learner.weights().n_entries(); })

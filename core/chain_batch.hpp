@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "binding_arrays.hpp"
+#include "forest.hpp"
 #include "kernels.hpp"
 
 namespace parsimon {
@@ -37,15 +38,6 @@ struct Grouped {
             for (int64_t t = offsets[i]; t < offsets[i + 1]; ++t)
                 if (parent.empty() ? t > offsets[i] : parent[t] >= 0) body(t);
     }
-};
-
-// Who is whose parent in a batch of trees, and what follows from it. Empty for chains.
-struct Forest {
-    std::vector<int32_t> parent, order, children;
-    std::vector<int64_t> child_start;
-    // Labels that some kinds of nodes cannot have; both empty if all can have all.
-    std::vector<int32_t> node_kind;
-    std::vector<double> bars;
 };
 
 // A chain's shape, or that of a batch of trees, with the arrays it points to.

@@ -15,6 +15,7 @@ from parsimon.features.observations import Observations, Rows
 from parsimon.losses import get_loss
 from parsimon.penalties import ElasticNet, Penalty
 from parsimon.problem import Batch, Problem
+from parsimon.structures import Chain, Tree
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,19 @@ class Toy:
             batches.append(Batch(design, chain, self.gold[tokens]))
         return Problem(tuple(batches), get_loss(loss), penalty or ElasticNet(), self.index.n_features)
 
+    def before(self, tokens: slice) -> Any:
+        """Where the steps of one sequence or tree come from, counted from its first token."""
+        before = self.observations.before[tokens]
+        return np.where(before < 0, -1, before - tokens.start)
+
+    def structure(self, tokens: slice) -> Chain:
+        """One sequence or tree, every step with a matrix of its own."""
+        length = tokens.stop - tokens.start
+        kinds = {"pair_kind": np.arange(length), "n_kinds": length}
+        if self.observations.links is None:
+            return Chain([length], self.n_labels, **kinds)  # type: ignore[arg-type]
+        return Tree([length], self.before(tokens), self.n_labels, **kinds)  # type: ignore[arg-type]
+
     def enumerations(self, w: Any) -> Iterator[tuple[slice, float, Enumeration]]:
         """Tokens, weight and all labellings of every sequence, scored by definition."""
         node_map, pair_map = dense_map(self.index, self.observations)
@@ -57,9 +71,7 @@ class Toy:
             tokens = slice(at, at + length)
             at += length
             weight = 1.0 if self.weights is None else float(self.weights[i])
-            before = self.observations.before[tokens]
-            before = np.where(before < 0, -1, before - tokens.start)
-            yield tokens, weight, enumerate_forest(node[tokens], pair[tokens], before)
+            yield tokens, weight, enumerate_forest(node[tokens], pair[tokens], self.before(tokens))
 
     def loss(self, name: str, w: Any) -> float:
         """Σ loss from the definitions."""

@@ -289,11 +289,6 @@ class PairDesign:
         """The first feature of every attribute (and one past the last), for tokens and for steps."""
         return self.node.features.starts(), self.steps.features.starts() + self.node.n_features
 
-
-@dataclass(frozen=True)
-class ChainDesign(PairDesign):
-    """Φ for chains, of which whole epochs of online learning and block coordinate descent are compiled."""
-
     def new_learner(self, node_block: IntArray, pair_block: IntArray, n_blocks: int) -> OnlineChain:
         """An online learner for chains with these features; blocks part the attributes."""
         return OnlineChain(
@@ -309,6 +304,11 @@ class ChainDesign(PairDesign):
         learner.add(
             self.node, self.steps, self.step_row, structure.compiled, np.ascontiguousarray(gold, np.int32)
         )
+
+
+@dataclass(frozen=True)
+class ChainDesign(PairDesign):
+    """Φ for chains, which block coordinate descent works on too."""
 
     def new_descent(self) -> BlockDescent:
         """Block coordinate descent on chains with these features."""

@@ -15,6 +15,7 @@ from parsimon import ParsimonError, SequenceLabeler, TreeLabeler
 from parsimon.features import TemplateSet
 from parsimon.features.tree_columns import tree_columns
 from parsimon.penalties import L2, GroupLasso
+from parsimon.selection import Sparseptron
 
 TEMPLATES = TemplateSet.parse("U0:%x[0,0]\nU1:%x[0,1]\nB")
 
@@ -56,6 +57,9 @@ def test_labels_of_parents_decide() -> None:
         {"loss": "hinge", "penalty": L2(0.1), "solver": "frank-wolfe"},
         {"loss": "hinge", "l1": 0.1, "l2": 0.0, "solver": "em"},
         {"penalty": GroupLasso(0.5)},
+        {"loss": "hinge", "penalty": L2(0.0), "solver": "mira", "max_iter": 10},
+        {"solver": "sgd-l1", "max_iter": 20},
+        {"selection": Sparseptron(budget=3)},
         {"solver": "owlqn", "candidates": "seen", "cutoff": 2},
         {"l1": 0.2, "debias": 1e-3, "n_jobs": 2},
     ],
@@ -132,9 +136,9 @@ def test_the_path_starts_where_nothing_is_left() -> None:
         (TreeLabeler(TEMPLATES), [["a"]], "must be a pair"),
         (TreeLabeler(TEMPLATES, kind_column=5), [([("a", "b")], [-1])], "no column 5 with kinds"),
         (
-            TreeLabeler(TEMPLATES, solver="sgd"),
+            TreeLabeler(TEMPLATES, solver="bcd"),
             [([("a", "b")], [-1])],
-            "needs a structure with an online learner",
+            "needs a structure with block coordinate descent",
         ),
     ],
 )

@@ -39,7 +39,7 @@ class TreeLabeler(SequenceLabeler):
         A column that tells kinds of nodes apart. A node is then only given labels that nodes of its kind have in
         training; nodes of a kind that is new may have any.
     l1, l2, loss, penalty, selection, penalize_bias, candidates, cutoff, solver, tol, max_iter, time_limit
-        As for `SequenceLabeler`. Solvers that learn online, and block coordinate descent, are for sequences only.
+        As for `SequenceLabeler`; all solvers but block coordinate descent (``bcd``) take trees.
     prune, debias, dev_metric, patience, dev_tolerance, warm_start, n_jobs, callback
         As for `SequenceLabeler`.
 
