@@ -45,7 +45,7 @@ class ChainRounds {
         std::vector<int64_t> offsets;
         std::vector<int32_t> kind, gold;
         std::vector<double> weight;  // per sequence; empty for ones
-        Forest forest;               // empty for chains
+        Forest forest = {};          // empty for chains
     };
 
     ChainRounds(int32_t n_labels, Weights weights, PairForm form = PairForm::by_cost)

@@ -12,7 +12,9 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from parsimon import ParsimonError, SequenceLabeler, TreeLabeler
+from parsimon.cli.labelling import parts
 from parsimon.features import TemplateSet
+from parsimon.features.columns import ColumnFile
 from parsimon.features.tree_columns import tree_columns
 from parsimon.penalties import L2, GroupLasso
 from parsimon.selection import Sparseptron
@@ -145,3 +147,10 @@ def test_the_path_starts_where_nothing_is_left() -> None:
 def test_mistakes(labeler: TreeLabeler, X: Any, match: str) -> None:
     with pytest.raises(ParsimonError, match=match):
         labeler.fit(X, [["A"]])
+
+
+def test_the_command_line_does_not_take_trees_for_sequences(tmp_path: Path) -> None:
+    trees, labels = pages(5)
+    model = TreeLabeler(TEMPLATES, l1=0.1).fit(trees, labels).model_
+    with pytest.raises(ParsimonError, match="nodes of trees, not sequences"):
+        next(parts(model, ColumnFile(tmp_path / "nothing"), 1, labelled=False))

@@ -11,7 +11,15 @@ from parsimon import SequenceLabeler, TreeLabeler
 from parsimon.errors import ParsimonError
 from parsimon.features import TemplateSet
 from parsimon.features.tree_columns import tree_columns
-from parsimon.html import PAGE_TEMPLATES, label_page, page_tree, read_page, record_of, text_sequence
+from parsimon.html import (
+    PAGE_TEMPLATES,
+    label_page,
+    page_tree,
+    read_page,
+    record_of,
+    score_records,
+    text_sequence,
+)
 from parsimon.html.page import TEXT, Page
 from parsimon.html.page_columns import CLASS, PLACE
 from parsimon.structures.tree import check_parents
@@ -143,3 +151,14 @@ def test_texts_in_reading_order_suit_a_labeller_of_sequences() -> None:
     labeler = SequenceLabeler(TemplateSet.parse("U0:%x[0,10]\nU1:%x[0,2]\nB"), l1=0.2)
     labeler.fit([text_sequence(page) for page in pages], labels)
     assert labeler.score([text_sequence(page) for page in pages], labels) > 0.9
+
+
+def test_scores_of_records() -> None:
+    gold = [{"a": ["1", "2"], "b": ["x"]}, {"a": ["3"]}, {"a": [], "b": ["y"]}]
+    scores = score_records(gold, [{"a": ["2", "1", "1"], "b": ["x"]}, {"a": ["4"], "c": ["z"]}, {"b": ["y"]}])
+    assert scores.accuracy == pytest.approx(2 / 3)
+    assert scores.f1 == pytest.approx({"a": 2 * 2 / 6, "b": 1.0, "c": 0.0})
+    assert scores.average_f1 == pytest.approx((2 / 3 + 1.0 + 0.0) / 3)
+    assert score_records([], []).accuracy == score_records([], []).average_f1 == 0.0
+    with pytest.raises(ParsimonError, match="3 records but predictions for 0"):
+        score_records(gold, [])

@@ -184,6 +184,7 @@ class TreeLabeler(SequenceLabeler):
         return kinds.limit(columns), kinds
 
     def _remember(self, kinds: NodeKinds | None) -> None:
+        self.model_.info["structure"] = "tree"
         if kinds is not None:
             self.model_.info["node_kinds"] = kinds.told()
 
