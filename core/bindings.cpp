@@ -6,6 +6,7 @@
 
 #include "binding_arrays.hpp"
 #include "block_descent.hpp"
+#include "chain_batch.hpp"
 #include "columns.hpp"
 #include "extractor.hpp"
 #include "kernels.hpp"
@@ -20,6 +21,7 @@ void bind_arborescences(nb::module_& m);  // arborescence_bindings.cpp
 void bind_flat(nb::module_& m);           // flat_bindings.cpp
 void bind_graphs(nb::module_& m);         // graph_bindings.cpp
 void bind_planes(nb::module_& m);         // plane_bindings.cpp
+void bind_trees(nb::module_& m);          // tree_bindings.cpp
 
 namespace {
 
@@ -59,108 +61,6 @@ struct ExtractorInput {
     }
 };
 
-// Steps (all tokens but the first of each sequence) grouped by a number below n that each has; −1 is in no group.
-struct Grouped {
-    std::vector<int64_t> start;
-    std::vector<int32_t> steps;
-
-    Grouped() = default;
-    Grouped(const std::vector<int64_t>& offsets, const std::vector<int32_t>& number, int64_t n) : start(n + 1, 0) {
-        each_step(offsets, [&](int64_t t) {
-            require(number[t] < n, "a step's row is out of range");
-            if (number[t] >= 0) ++start[number[t] + 1];
-        });
-        for (int64_t k = 0; k < n; ++k) start[k + 1] += start[k];
-        steps.resize(start.back());
-        std::vector<int64_t> next(start.begin(), start.end() - 1);
-        each_step(offsets, [&](int64_t t) {
-            if (number[t] >= 0) steps[next[number[t]]++] = static_cast<int32_t>(t);
-        });
-    }
-
-    template <class Body>
-    static void each_step(const std::vector<int64_t>& offsets, Body&& body) {
-        for (size_t i = 0; i + 1 < offsets.size(); ++i)
-            for (int64_t t = offsets[i] + 1; t < offsets[i + 1]; ++t) body(t);
-    }
-};
-
-// A chain's shape with the arrays it points to.
-struct Chain {
-    std::vector<int64_t> offsets, piece_start, single_start;
-    std::vector<int32_t> pair_kind, piece_kind, row, row_kind;
-    std::vector<uint32_t> single;
-    Grouped by_kind, by_row;
-    std::vector<double> weight;
-    int32_t n_labels;
-    int64_t n_kinds;
-
-    Chain(const In<int64_t>& offsets_in, const In<int32_t>& kinds, const std::optional<In<double>>& weights,
-          int32_t n_labels, int64_t n_kinds, const std::optional<In<int32_t>>& rows, const std::optional<In<int32_t>>& row_kinds,
-          const std::optional<In<int64_t>>& starts, const std::optional<In<uint32_t>>& singles)
-        : offsets(checked_offsets(offsets_in, static_cast<int64_t>(kinds.size()))),
-          pair_kind(kinds.data(), kinds.data() + kinds.size()), n_labels(n_labels), n_kinds(n_kinds) {
-        require(n_labels > 0 && n_labels < most_labels, "there must be at least one label and fewer than 65,536");
-        if (weights) {
-            require(weights->size() == offsets.size() - 1, "there must be one weight a sequence");
-            weight.assign(weights->data(), weights->data() + weights->size());
-        }
-        require(n_kinds >= 0, "there cannot be less than no matrix of pair scores");
-        Grouped::each_step(offsets, [&](int64_t t) { require(pair_kind[t] >= -1 && pair_kind[t] < n_kinds, "a pair kind is out of range"); });
-        if (rows && row_kinds && row_kinds->size()) take_singles(*rows, *row_kinds, starts.value(), singles.value());
-        group_steps();
-    }
-
-    void take_singles(const In<int32_t>& rows, const In<int32_t>& row_kinds, const In<int64_t>& starts, const In<uint32_t>& singles) {
-        require(rows.size() == pair_kind.size() && starts.size() == row_kinds.size() + 1, "there must be one row a token");
-        row.assign(rows.data(), rows.data() + rows.size());
-        row_kind.assign(row_kinds.data(), row_kinds.data() + row_kinds.size());
-        single_start = checked_offsets(starts, static_cast<int64_t>(singles.size()));
-        single.assign(singles.data(), singles.data() + singles.size());
-        for (const uint32_t pair : single) require(first_of(pair) < n_labels && second_of(pair) < n_labels, "a label is out of range");
-        for (size_t r = 0; r < row_kind.size(); ++r)
-            require(std::is_sorted(single.begin() + single_start[r], single.begin() + single_start[r + 1]), "single pairs must ascend");
-        by_row = Grouped(offsets, row, static_cast<int64_t>(row_kind.size()));
-        for (size_t r = 0; r < row_kind.size(); ++r)
-            for (int64_t s = by_row.start[r]; s < by_row.start[r + 1]; ++s)
-                require(pair_kind[by_row.steps[s]] == row_kind[r], "all steps of a row must have its matrix");
-    }
-
-    // Steps sorted by kind, cut into pieces of at most 2048.
-    void group_steps() {
-        constexpr int64_t longest = 2048;
-        by_kind = Grouped(offsets, pair_kind, n_kinds);
-        for (int64_t k = 0; k < n_kinds; ++k)
-            for (int64_t at = by_kind.start[k]; at < by_kind.start[k + 1]; at += longest) {
-                piece_start.push_back(at);
-                piece_kind.push_back(static_cast<int32_t>(k));
-            }
-        piece_start.push_back(by_kind.start.back());
-    }
-
-    ChainShape shape() const {
-        return {static_cast<int64_t>(offsets.size()) - 1, offsets.data(), n_labels, n_kinds, pair_kind.data(),
-                weight.empty() ? nullptr : weight.data(), static_cast<int64_t>(piece_kind.size()), piece_start.data(), piece_kind.data(),
-                by_kind.steps.data(), static_cast<int64_t>(row_kind.size()), row.empty() ? nullptr : row.data(), row_kind.data(),
-                single_start.data(), single.data(), by_row.start.data(), by_row.steps.data()};
-    }
-
-    void check_labels(const In<int32_t>& labels) const {
-        require(labels.size() == pair_kind.size(), "there must be one label a token");
-        for (size_t t = 0; t < labels.size(); ++t) require(labels(t) >= 0 && labels(t) < n_labels, "a label is out of range");
-    }
-
-    template <class Node, class Pair, class Single>
-    void check(const Node& node, const Pair& pair, const Single& singles) const {
-        require(singles.size() == single.size(), "there must be one score a single pair");
-        require(node.shape(0) == pair_kind.size() && node.shape(1) == static_cast<size_t>(n_labels),
-                "node scores must be tokens × labels");
-        require(pair.shape(0) == static_cast<size_t>(n_kinds) && pair.shape(1) == static_cast<size_t>(n_labels)
-                    && pair.shape(2) == static_cast<size_t>(n_labels),
-                "pair scores must be kinds × labels × labels");
-    }
-};
-
 // A mask of blocks as the core takes it.
 std::vector<char> chosen_blocks(OnlineChain& learner, const In<bool>& blocks) {
     require(static_cast<int64_t>(blocks.size()) == learner.weights().n_blocks(), "one mark a block");
@@ -180,7 +80,8 @@ nb::class_<Learner> bind_rounds(nb::module_& m, const char* name) {
             require(node.features().n_attributes == learner.weights().part(0).n_attributes()
                         && pair.features().n_attributes == learner.weights().part(1).n_attributes(),
                     "the maps must have the learner's attributes");
-            learner.add({node, pair, chain.offsets, {row.data(), row.data() + row.size()}, {gold.data(), gold.data() + gold.size()}, chain.weight});
+            learner.add({node, pair, chain.offsets, {row.data(), row.data() + row.size()}, {gold.data(), gold.data() + gold.size()}, chain.weight,
+                         chain.forest});
         }, "node"_a, "pair"_a, "row"_a, "chain"_a, "gold"_a)
         .def_prop_ro("n_sequences", &Learner::n_sequences)
         .def_prop_ro("n_weights", [](Learner& learner) { return learner.weights().n_entries(); })
@@ -634,7 +535,7 @@ NB_MODULE(_core, m) {
             c.check(node, pair, single);
             require(best.size() == c.offsets.size() - 1 && labels.size() == node.shape(0), "outputs must have the shape of the scores");
             nb::gil_scoped_release free;
-            return kernels().chain_argmax(c.shape(), {node.data(), pair.data(), single.data()}, best.data(), labels.data(), threads);
+            return (c.is_tree() ? kernels().tree_argmax : kernels().chain_argmax)(c.shape(), {node.data(), pair.data(), single.data()}, best.data(), labels.data(), threads);
         }, "node"_a, "pair"_a, "single"_a, "best"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
         .def("kbest", [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<double>& single, InOut2<double> scores,
                          InOut2<int32_t> labels, int threads) {
@@ -642,14 +543,14 @@ NB_MODULE(_core, m) {
             require(scores.shape(0) == labels.shape(0) && scores.shape(1) == c.offsets.size() - 1 && labels.shape(1) == node.shape(0),
                     "outputs must have the shape of the scores");
             nb::gil_scoped_release free;
-            kernels().chain_kbest(c.shape(), {node.data(), pair.data(), single.data()}, static_cast<int32_t>(scores.shape(0)), scores.data(), labels.data(), threads);
+            (c.is_tree() ? kernels().tree_kbest : kernels().chain_kbest)(c.shape(), {node.data(), pair.data(), single.data()}, static_cast<int32_t>(scores.shape(0)), scores.data(), labels.data(), threads);
         }, "node"_a, "pair"_a, "single"_a, "scores"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
         .def("sample", [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<double>& single, uint64_t seed,
                           InOut2<int32_t> labels, int threads) {
             c.check(node, pair, single);
             require(labels.shape(1) == node.shape(0), "outputs must have the shape of the scores");
             nb::gil_scoped_release free;
-            return kernels().chain_sample(c.shape(), {node.data(), pair.data(), single.data()}, seed, static_cast<int32_t>(labels.shape(0)), labels.data(), threads);
+            return (c.is_tree() ? kernels().tree_sample : kernels().chain_sample)(c.shape(), {node.data(), pair.data(), single.data()}, seed, static_cast<int32_t>(labels.shape(0)), labels.data(), threads);
         }, "node"_a, "pair"_a, "single"_a, "seed"_a, "labels"_a.noconvert(), "threads"_a);
 
     using Terms = std::vector<std::tuple<double, const ChainPosterior*, In2<double>>>;
@@ -663,7 +564,8 @@ NB_MODULE(_core, m) {
             const size_t n_tokens = chain->pair_kind.size();
             require(row.size() == n_tokens, "there must be one row a token");
             steps->attributes();  // made under the lock
-            groups.emplace_back(chain->offsets, std::vector<int32_t>(row.data(), row.data() + row.size()), steps->rows().size());
+            groups.emplace_back(chain->offsets, chain->forest.parent, std::vector<int32_t>(row.data(), row.data() + row.size()),
+                                steps->rows().size());
             ScreenBatch batch{steps, groups.back().start.data(), groups.back().steps.data(), chain->shape(), {}, {}};
             for (const auto& [sign, posterior, node] : terms) {
                 require(posterior && posterior->left.size() == n_tokens * padded(chain->n_labels) && node.size() == n_tokens * chain->n_labels,
@@ -708,6 +610,7 @@ NB_MODULE(_core, m) {
         .def(nb::init<int32_t>(), "n_labels"_a)
         .def("add", [](BlockDescent& descent, const LinearMap& node, const LinearMap& steps, const In<int32_t>& row, const Chain& chain,
                        const In<int32_t>& gold) {
+            require(!chain.is_tree(), "this learns from sequences, not from trees");
             chain.check_labels(gold);
             require(node.rows().size() == static_cast<int64_t>(chain.pair_kind.size()) && row.size() == chain.pair_kind.size(),
                     "the maps must have a row a token");
@@ -715,7 +618,7 @@ NB_MODULE(_core, m) {
             for (const int32_t r : rows) require(r >= 0 && r < steps.rows().size(), "a step's row is out of range");
             node.attributes();
             steps.attributes();
-            Grouped groups(chain.offsets, rows, steps.rows().size());
+            Grouped groups(chain.offsets, chain.forest.parent, rows, steps.rows().size());
             descent.add({node, steps, std::move(rows), chain.offsets, {gold.data(), gold.data() + gold.size()}, chain.weight,
                          std::move(groups.start), std::move(groups.steps)});
         }, "node"_a, "steps"_a, "row"_a, "chain"_a, "gold"_a)
@@ -835,5 +738,6 @@ NB_MODULE(_core, m) {
     bind_flat(m);
     bind_planes(m);
     bind_graphs(m);
+    bind_trees(m);
     m.def("exponentials", [](InOut<double> x) { kernels().exponentials(x.data(), static_cast<int64_t>(x.size())); }, "x"_a.noconvert());
 }

@@ -26,6 +26,7 @@ struct Scaled {
     template <class Lattice>
     static double weighted(double a, double weight, const Lattice& lattice) { return a * weight * lattice.share; }
     static double marginal(double alpha, double beta) { return alpha * beta; }
+    static double over(double a, double b) { return b > 0 ? a / b : 0.0; }
     static double times(double a, double b) { return a * b; }
     static double fold(double sum, double a, double b) { return sum + a * b; }
     static Lanes fold(Lanes sum, Lanes a, Lanes b) { return sum + a * b; }
@@ -47,6 +48,7 @@ struct Log {
     template <class Lattice>
     static double weighted(double a, double weight, const Lattice& lattice) { return a + std::log(weight) - lattice.share; }
     static double marginal(double alpha, double beta) { return std::exp(alpha + beta); }
+    static double over(double a, double b) { return b == minus_infinity ? b : a - b; }
     static double times(double a, double b) { return a + b; }
     static double fold(double sum, double a, double b) {
         const double x = a + b;
@@ -340,23 +342,28 @@ inline double sum_of(const double* values, int64_t stride) {
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-// Node scores lifted into the semiring, token by token; the sum of what was subtracted goes to `shifts`.
-// False: the scores spread too far for scaled sums.
+// The scores of one node lifted into the semiring; what was subtracted is added to `shifts`. Bars may be null.
+// False: the scores spread further than `limit`, too far for scaled sums.
+template <class Semiring>
+bool lift_node(const double* scores, const double* bars, double limit, int64_t Y, int64_t S, double* node, double& shifts) {
+    std::copy(scores, scores + Y, node);
+    for (int64_t y = 0; bars && y < Y; ++y) node[y] += bars[y];
+    for (int64_t y = Y; y < S; ++y) node[y] = minus_infinity;
+    if (!Semiring::scaled) return true;
+    const Range range = range_of(node, S);
+    if (!(range.spread <= limit)) return false;
+    shifts += range.high;
+    for (int64_t y = 0; y < S; ++y) node[y] = exp_one(node[y] - range.high);
+    return true;
+}
+
+// The same, token by token.
 template <class Semiring>
 bool lift_nodes(const double* scores, double spread_of_pairs, Lattice& lattice, double& shifts) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
     const double limit = safe_spread - 2 * spread_of_pairs;
-    for (int64_t t = 0; t < lattice.length; ++t) {
-        double* node = lattice.node.data() + t * S;
-        std::copy(scores + t * Y, scores + (t + 1) * Y, node);
-        for (int64_t y = Y; y < S; ++y) node[y] = minus_infinity;
-        if (Semiring::scaled) {
-            const Range range = range_of(node, S);
-            if (!(range.spread <= limit)) return false;
-            shifts += range.high;
-            for (int64_t y = 0; y < S; ++y) node[y] = exp_one(node[y] - range.high);
-        }
-    }
+    for (int64_t t = 0; t < lattice.length; ++t)
+        if (!lift_node<Semiring>(scores + t * Y, nullptr, limit, Y, S, lattice.node.data() + t * S, shifts)) return false;
     return true;
 }
 
@@ -470,16 +477,17 @@ bool sequence_marginals(const double* scores, int64_t at, const Table& table, La
     return true;
 }
 
-// sum[i][j] += Σ over steps of left[t−1][i] · right[t][j]: two rows of 4·W columns stay in registers.
+// sum[i][j] += Σ over steps of left[t − lag][i] · right[t][j]: two rows of 4·W columns stay in registers. In chains the lag
+// is 1; a tree has a left row for each node (see ChainShape::left_row).
 template <int W>
-void add_outer_columns(const int32_t* steps, int64_t n, const double* left, const double* right, int64_t Y,
+void add_outer_columns(const int32_t* steps, int64_t n, const double* left, int64_t lag, const double* right, int64_t Y,
                        int64_t S, double* sum) {
     for (int64_t i = 0; i < Y; i += 2) {
         const int64_t second = i + 1 < Y ? i + 1 : i;
         Lanes a[W], b[W];
         for (int j = 0; j < W; ++j) a[j] = b[j] = spread(0.0);
         for (int64_t s = 0; s < n; ++s) {
-            const double* l = left + (static_cast<int64_t>(steps[s]) - 1) * S;
+            const double* l = left + (static_cast<int64_t>(steps[s]) - lag) * S;
             const double* r = right + static_cast<int64_t>(steps[s]) * S;
             const Lanes x = spread(l[i]), y = spread(l[second]);
             for (int j = 0; j < W; ++j) {
@@ -494,22 +502,22 @@ void add_outer_columns(const int32_t* steps, int64_t n, const double* left, cons
     }
 }
 
-inline void add_outer(const int32_t* steps, int64_t n, const double* left, const double* right, int64_t Y,
+inline void add_outer(const int32_t* steps, int64_t n, const double* left, int64_t lag, const double* right, int64_t Y,
                       int64_t S, double* sum) {
     constexpr int64_t tile = 32;  // every row of the sum goes through the steps: few enough to stay in the cache
     if (S > 24 && n > tile) {
         for (int64_t first = 0; first < n; first += tile)
-            add_outer(steps + first, std::min(tile, n - first), left, right, Y, S, sum);
+            add_outer(steps + first, std::min(tile, n - first), left, lag, right, Y, S, sum);
         return;
     }
     int64_t j = 0;
-    for (; j + 24 <= S; j += 24) add_outer_columns<6>(steps, n, left, right + j, Y, S, sum + j);
+    for (; j + 24 <= S; j += 24) add_outer_columns<6>(steps, n, left, lag, right + j, Y, S, sum + j);
     switch (S - j) {
-        case 20: add_outer_columns<5>(steps, n, left, right + j, Y, S, sum + j); break;
-        case 16: add_outer_columns<4>(steps, n, left, right + j, Y, S, sum + j); break;
-        case 12: add_outer_columns<3>(steps, n, left, right + j, Y, S, sum + j); break;
-        case 8: add_outer_columns<2>(steps, n, left, right + j, Y, S, sum + j); break;
-        case 4: add_outer_columns<1>(steps, n, left, right + j, Y, S, sum + j); break;
+        case 20: add_outer_columns<5>(steps, n, left, lag, right + j, Y, S, sum + j); break;
+        case 16: add_outer_columns<4>(steps, n, left, lag, right + j, Y, S, sum + j); break;
+        case 12: add_outer_columns<3>(steps, n, left, lag, right + j, Y, S, sum + j); break;
+        case 8: add_outer_columns<2>(steps, n, left, lag, right + j, Y, S, sum + j); break;
+        case 4: add_outer_columns<1>(steps, n, left, lag, right + j, Y, S, sum + j); break;
         default: break;
     }
 }
@@ -544,13 +552,21 @@ inline void add_steps(const Lattice& lattice, const int32_t* kind, const double*
         int64_t end = t + 1;
         while (end < lattice.length && kind[end] == kind[t]) ++end;
         if (kind[t] >= 0 && !in_logs)
-            add_outer(steps.data() + t, end - t, lattice.alpha, right, Y, S, sums.of(sums.products, kind[t], table, n_kinds));
+            add_outer(steps.data() + t, end - t, lattice.alpha, 1, right, Y, S, sums.of(sums.products, kind[t], table, n_kinds));
         if (kind[t] >= 0 && in_logs)
             for (int64_t u = t; u < end; ++u)
                 add_in_logs(lattice.alpha + (u - 1) * S, right + u * S, table, -1, kind[u], sums.of(sums.exact, kind[u], table, n_kinds));
         t = end;
     }
 }
+
+// Node marginals of one forest, and what those of pairs are made of; see tree_body.hpp.
+struct ForestOut {
+    double *node, *left, *right;  // [T][Y], [T][stride], [T][stride]
+};
+template <class Semiring>
+bool forest_marginals(const ChainShape& shape, int64_t i, const double* scores, const PairTable& table, Lattice& lattice, double weight,
+                      double* log_z, const ForestOut& out);
 
 // One matrix a kind and piece of work is kept while there are few kinds (without observations there is one). With many
 // kinds, or single pairs, α and right of all tokens are kept instead, and steps are gone through kind by kind and row
@@ -569,11 +585,11 @@ struct MarginalPass {
 
     MarginalPass(const ChainShape& chain, const PartScores& given, double* l, double* r, bool keep, int n_threads)
         : shape(chain), scores(given), left(l), right(r), scaled(PairTable::lift<Scaled>(chain, given, true, n_threads)),
-          at_once(chain.n_kinds <= few_kinds && !chain.n_rows && !keep), threads(n_threads) {}
+          at_once(chain.n_kinds <= few_kinds && !chain.n_rows && !keep && !chain.parent), threads(n_threads) {}
 
     // log Z and node marginals; α and right, or the sums of pairs.
     bool run(double* log_z, double* node_out, std::vector<PairSums>& sums) {
-        const int64_t Y = shape.n_labels, S = scaled.stride;
+        const int64_t S = scaled.stride;
         std::atomic<bool> feasible{true}, any_log{false};
         std::mutex lock;
         std::vector<Lattice> lattices(std::max(threads, 1));
@@ -593,14 +609,12 @@ struct MarginalPass {
             std::vector<double> own_right;
             for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
                 const int64_t at = shape.offsets[i], length = shape.offsets[i + 1] - at;
-                const double* nodes = scores.node + at * Y;
-                const double weight = shape.weight ? shape.weight[i] : 1.0;
                 if (at_once && static_cast<int64_t>(own_right.size()) < length * S) own_right.resize(length * S);
                 double* mine = at_once ? own_right.data() : right + at * S;
-                lattice.start(length, scaled, at_once ? nullptr : left + at * S);
+                lattice.start(length, scaled, at_once || shape.parent ? nullptr : left + at * S);
                 if (lattice.length == 0) { log_z[i] = 0; continue; }
                 const PairTable* table = &scaled;
-                bool done = sequence_marginals<Scaled>(nodes, at, scaled, lattice, weight, log_z + i, node_out + at * Y, mine, {0, length - 1});
+                bool done = instance_marginals<Scaled>(i, scaled, lattice, log_z, node_out, mine);
                 if (!done) {
                     {
                         const std::lock_guard<std::mutex> hold(lock);
@@ -609,7 +623,7 @@ struct MarginalPass {
                     table = &*log_table;
                     std::fill_n(in_logs.begin() + at, length, 1);
                     any_log = true;
-                    done = sequence_marginals<Log>(nodes, at, *table, lattice, weight, log_z + i, node_out + at * Y, mine, {0, length - 1});
+                    done = instance_marginals<Log>(i, *table, lattice, log_z, node_out, mine);
                 }
                 if (!done) feasible = false;
                 else if (at_once) add_steps(lattice, shape.pair_kind + at, mine, *table, shape.n_kinds, steps, table != &scaled, sums[piece]);
@@ -617,6 +631,15 @@ struct MarginalPass {
         });
         if (!any_log) in_logs.clear();
         return feasible;
+    }
+
+    template <class Semiring>
+    bool instance_marginals(int64_t i, const PairTable& table, Lattice& lattice, double* log_z, double* node_out, double* mine) {
+        const int64_t Y = shape.n_labels, at = shape.offsets[i];
+        const double weight = shape.weight ? shape.weight[i] : 1.0;
+        if (shape.parent) return forest_marginals<Semiring>(shape, i, scores.node, table, lattice, weight, log_z, {node_out, left, right});
+        return sequence_marginals<Semiring>(scores.node + at * Y, at, table, lattice, weight, log_z + i, node_out + at * Y, mine,
+                                            {0, lattice.length - 1});
     }
 
     bool logs_at(int64_t t) const { return !in_logs.empty() && in_logs[t]; }
@@ -637,7 +660,7 @@ struct MarginalPass {
     // Steps of sequences done in logs are summed one by one; all others as products of α and right, which are
     // multiplied by the (shared) pair score once at the end. Single pairs differ from it.
     void sum_by_kind(double* pair_out) const {
-        const int64_t Y = shape.n_labels, S = scaled.stride;
+        const int64_t Y = shape.n_labels, S = scaled.stride, lag = shape.parent ? 0 : 1;
         std::vector<double> sums(shape.n_pieces * Y * S, 0.0);
         parallel_for(shape.n_pieces, threads, [&](int64_t p, int) {
             double* sum = sums.data() + p * Y * S;
@@ -647,14 +670,14 @@ struct MarginalPass {
             std::vector<int32_t> plain;
             for (int64_t s = 0; s < n && !in_logs.empty(); ++s)
                 if (!in_logs[steps[s]]) plain.push_back(steps[s]);
-            if (in_logs.empty()) add_outer(steps, n, left, right, Y, S, sum);
-            else add_outer(plain.data(), static_cast<int64_t>(plain.size()), left, right, Y, S, sum);
+            if (in_logs.empty()) add_outer(steps, n, left, lag, right, Y, S, sum);
+            else add_outer(plain.data(), static_cast<int64_t>(plain.size()), left, lag, right, Y, S, sum);
             const double* lifted = scaled.into(kind);
             for (int64_t i = 0; i < Y * S; ++i) sum[i] *= lifted[i];
             for (int64_t s = 0; s < n; ++s) {
                 const int64_t t = steps[s];
                 const int32_t row = shape.row_of(t);
-                const double *l = left + (t - 1) * S, *r = right + t * S;
+                const double *l = left + shape.left_row(t) * S, *r = right + t * S;
                 if (logs_at(t)) {
                     add_in_logs(l, r, *log_table, row, kind, sum);
                 } else if (row >= 0) {
@@ -685,7 +708,7 @@ struct MarginalPass {
                 exact.assign(in_logs.empty() ? 0 : n, 0.0);
                 for (int64_t s = shape.row_start[row]; s < shape.row_start[row + 1]; ++s) {
                     const int64_t t = shape.row_steps[s];
-                    const double *l = left + (t - 1) * S, *r = right + t * S;
+                    const double *l = left + shape.left_row(t) * S, *r = right + t * S;
                     if (logs_at(t))
                         for (int64_t e = 0; e < n; ++e)
                             exact[e] += std::exp(l[first_of(pair[e])] + log_table->singles[first + e] + r[second_of(pair[e])]);
@@ -729,8 +752,8 @@ inline bool chain_marginals(const ChainShape& shape, const PartScores& scores, d
 }
 
 // p(1 − p) with p(x, y) = p(x) p(y), for weighted marginals: w p (1 − p).
-inline double pair_variance(const double* here, int64_t Y, int64_t x, int64_t y, double weight, double inverse) {
-    const double both = here[x - Y] * here[y] * inverse * inverse;
+inline double pair_variance(const double* before, const double* here, int64_t x, int64_t y, double weight, double inverse) {
+    const double both = before[x] * here[y] * inverse * inverse;
     return weight * both * (1 - both);
 }
 
@@ -757,7 +780,7 @@ inline void chain_variances(const ChainShape& shape, const double* marginals, co
             if (!(weight[t] > 0)) continue;
             const double inverse = 1 / weight[t];
             for (int64_t x = 0; x < Y; ++x)
-                for (int64_t y = 0; y < Y; ++y) sum[x * Y + y] += pair_variance(marginals + t * Y, Y, x, y, weight[t], inverse);
+                for (int64_t y = 0; y < Y; ++y) sum[x * Y + y] += pair_variance(marginals + shape.before(t, 0) * Y, marginals + t * Y, x, y, weight[t], inverse);
         }
     });
     std::fill(out.pair, out.pair + shape.n_kinds * Y * Y, 0.0);
@@ -774,7 +797,8 @@ inline void chain_variances(const ChainShape& shape, const double* marginals, co
                 if (!(weight[t] > 0)) continue;
                 const double inverse = 1 / weight[t];
                 for (int64_t e = first; e < last; ++e)
-                    out.single[e] += pair_variance(marginals + t * Y, Y, first_of(shape.single[e]), second_of(shape.single[e]), weight[t], inverse);
+                    out.single[e] += pair_variance(marginals + shape.before(t, 0) * Y, marginals + t * Y, first_of(shape.single[e]),
+                                                   second_of(shape.single[e]), weight[t], inverse);
             }
         }
     });

@@ -8,15 +8,20 @@ inline double pair_score(const ChainShape& shape, const PartScores& scores, int6
     return (kind < 0 ? 0.0 : scores.pair[(kind * Y + x) * Y + y]) + (single < 0 ? 0.0 : scores.single[single]);
 }
 
+inline double node_score(const ChainShape& shape, const PartScores& scores, int64_t t, int64_t y) {
+    const double* bars = shape.bars_of(t);
+    return scores.node[t * shape.n_labels + y] + (bars ? bars[y] : 0.0);
+}
+
 inline void chain_score(const ChainShape& shape, const PartScores& scores, const int32_t* labels, double* out, int threads) {
-    const int64_t Y = shape.n_labels;
     const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 16);
     parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
         for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
             double sum = 0;
             for (int64_t t = shape.offsets[i]; t < shape.offsets[i + 1]; ++t) {
-                sum += scores.node[t * Y + labels[t]];
-                if (t > shape.offsets[i]) sum += pair_score(shape, scores, t, labels[t - 1], labels[t]);
+                const int64_t before = shape.before(t, shape.offsets[i]);
+                sum += node_score(shape, scores, t, labels[t]);
+                if (before >= 0) sum += pair_score(shape, scores, t, labels[before], labels[t]);
             }
             out[i] = sum;
         }
@@ -29,10 +34,10 @@ inline void chain_add(const ChainShape& shape, const int32_t* labels, double tim
         const double each = shape.weight ? times * shape.weight[i] : times;
         for (int64_t t = shape.offsets[i]; t < shape.offsets[i + 1]; ++t) {
             parts.node[t * Y + labels[t]] += each;
-            if (t == shape.offsets[i]) continue;
-            const int64_t kind = shape.pair_kind[t];
-            if (kind >= 0) parts.pair[(kind * Y + labels[t - 1]) * Y + labels[t]] += each;
-            const int64_t single = shape.find(shape.row_of(t), pair_of(labels[t - 1], labels[t]));
+            const int64_t before = shape.before(t, shape.offsets[i]), kind = shape.pair_kind[t];
+            if (before < 0) continue;
+            if (kind >= 0) parts.pair[(kind * Y + labels[before]) * Y + labels[t]] += each;
+            const int64_t single = shape.find(shape.row_of(t), pair_of(labels[before], labels[t]));
             if (single >= 0) parts.single[single] += each;
         }
     }
@@ -139,6 +144,21 @@ inline void chain_kbest(const ChainShape& shape, const PartScores& parts, int32_
     });
 }
 
+// A label, drawn with a probability that goes with exp(log_weight); `weight` is room for Y numbers.
+inline int32_t draw_label(SplitMix& random, const double* log_weight, int64_t Y, double* weight) {
+    const double high = *std::max_element(log_weight, log_weight + Y);
+    double total = 0;
+    for (int64_t y = 0; y < Y; ++y) total += weight[y] = std::exp(log_weight[y] - high);
+    double left = random.uniform() * total;
+    int32_t last = 0;
+    for (int32_t y = 0; y < Y; ++y) {
+        if (weight[y] == 0) continue;
+        last = y;
+        if ((left -= weight[y]) < 0) break;
+    }
+    return last;
+}
+
 // Forward filtering, backward sampling: y_T ~ α_T, then y_{t−1} ~ α_{t−1}(·) pair_t(·, y_t).
 inline bool chain_sample(const ChainShape& shape, const PartScores& scores, uint64_t seed, int32_t n_draws, int32_t* labels,
                          int threads) {
@@ -156,27 +176,15 @@ inline bool chain_sample(const ChainShape& shape, const PartScores& scores, uint
         if (!(lattice.log_z > minus_infinity)) { feasible = false; return; }
         SplitMix random = SplitMix::stream(seed, i);  // of its own, so draws do not depend on threads
         std::vector<double> weight(Y), into(Y);
-        auto draw = [&](auto&& log_weight) {
-            double high = minus_infinity, total = 0;
-            for (int64_t y = 0; y < Y; ++y) high = std::max(high, log_weight(y));
-            for (int64_t y = 0; y < Y; ++y) total += weight[y] = std::exp(log_weight(y) - high);
-            double left = random.uniform() * total;
-            int32_t last = 0;
-            for (int32_t y = 0; y < Y; ++y) {
-                if (weight[y] == 0) continue;
-                last = y;
-                if ((left -= weight[y]) < 0) break;
-            }
-            return last;
-        };
         for (int32_t d = 0; d < n_draws; ++d) {
             int32_t* out = labels + d * n_tokens + at;
             const double* alpha = lattice.alpha + (lattice.length - 1) * S;
-            int32_t y = out[lattice.length - 1] = draw([&](int64_t x) { return alpha[x]; });
+            int32_t y = out[lattice.length - 1] = draw_label(random, alpha, Y, weight.data());
             for (int64_t t = lattice.length - 1; t > 0; --t) {
                 alpha -= S;
                 table.column_of<Log>(shape.row_of(at + t), shape.pair_kind[at + t], y, false, into.data());
-                y = out[t - 1] = draw([&](int64_t x) { return alpha[x] + into[x]; });
+                for (int64_t x = 0; x < Y; ++x) into[x] += alpha[x];
+                y = out[t - 1] = draw_label(random, into.data(), Y, weight.data());
             }
         }
     });

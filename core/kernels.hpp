@@ -44,6 +44,21 @@ struct ChainShape {
     const int64_t* row_start = nullptr;     // [R + 1] into row_steps
     const int32_t* row_steps = nullptr;     // token t of each step, grouped by row
 
+    // Trees: the step into a node comes from its parent. Null for chains, where it comes from the token before.
+    const int32_t* parent = nullptr;        // [T]; −1 for roots, of which an instance may have several
+    const int32_t* order = nullptr;         // [T]: all nodes of each instance, parents before their children
+    const int64_t* child_start = nullptr;   // [T + 1] into children
+    const int32_t* children = nullptr;      // in the order of `order`
+    // Labels that some kinds of nodes cannot have.
+    const int32_t* node_kind = nullptr;     // [T]
+    const double* bars = nullptr;           // [node kinds][Y]: 0, or −∞ for a label that such nodes cannot have
+
+    // Where the step into t comes from; −1 for the first token of a sequence (number `first`) and for roots.
+    int64_t before(int64_t t, int64_t first) const { return parent ? parent[t] : t > first ? t - 1 : -1; }
+    // The row of `left` (see ChainPosterior) for the step into t.
+    int64_t left_row(int64_t t) const { return parent ? t : t - 1; }
+    const double* bars_of(int64_t t) const { return bars ? bars + static_cast<int64_t>(node_kind[t]) * n_labels : nullptr; }
+
     int64_t n_singles() const { return n_rows ? single_start[n_rows] : 0; }
     int32_t row_of(int64_t t) const { return row ? row[t] : -1; }
     // Where a pair of labels is among a row's singles; −1 if it is not.
@@ -67,7 +82,8 @@ struct PartSums {
 //
 //     P(y_{t−1} = x, y_t = y) = left[t − 1][x] · pair[t](x, y) · right[t][y]
 //
-// with pair scores lifted (see chain_body.hpp). Sequences done in logs have logarithms of all three.
+// with pair scores lifted (see chain_body.hpp). Sequences done in logs have logarithms of all three. In trees left[t] takes
+// the place of left[t − 1]: a node's children have each their own.
 struct ChainPosterior {
     int64_t n_labels = 0, stride = 0;
     std::vector<double> left, right;     // [T][stride]
@@ -161,6 +177,11 @@ struct Kernels {
     void (*chain_kbest)(const ChainShape&, const PartScores&, int32_t k, double* scores, int32_t* labels, int threads);
     // Draws from p(y) ∝ exp(score): labels [n_draws][T].
     bool (*chain_sample)(const ChainShape&, const PartScores&, uint64_t seed, int32_t n_draws, int32_t* labels, int threads);
+
+    // The same for trees. (What is above these three takes chains and trees.)
+    bool (*tree_argmax)(const ChainShape&, const PartScores&, double* best, int32_t* labels, int threads);
+    void (*tree_kbest)(const ChainShape&, const PartScores&, int32_t k, double* scores, int32_t* labels, int threads);
+    bool (*tree_sample)(const ChainShape&, const PartScores&, uint64_t seed, int32_t n_draws, int32_t* labels, int threads);
 
     // Marginals of the tokens in a window of one sequence (in `node`), and α of the tokens before and `right`, for those of
     // pairs (see ChainPosterior). Steps have the matrices and the single pairs of work.rows.

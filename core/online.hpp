@@ -45,6 +45,7 @@ class ChainRounds {
         std::vector<int64_t> offsets;
         std::vector<int32_t> kind, gold;
         std::vector<double> weight;  // per sequence; empty for ones
+        Forest forest = {};          // empty for chains
     };
 
     ChainRounds(int32_t n_labels, Weights weights, PairForm form = PairForm::by_cost)
@@ -130,7 +131,7 @@ class ChainRounds {
 
     void score(const Batch& batch, int64_t at, int64_t T) {
         const Csr &rows = batch.node.rows(), &pairs = batch.pair.rows();
-        parts_.begin(T, batch.kind.data() + at, pairs.size());
+        parts_.begin(at, T, batch.kind.data() + at, pairs.size(), batch.forest);
         for (int64_t t = 0; t < T; ++t) {
             double* node = parts_.node(t);
             weights_.visit(0, rows, at + t, rows.start[at + T], [&](uint32_t column, double weight) { node[column] += weight; });
@@ -183,10 +184,11 @@ class ChainRounds {
         };
         const int64_t Y = n_labels_;
         for (int64_t t = 0; t < T; ++t) {
-            const bool here = labels_[t] != gold[t], before = t && labels_[t - 1] != gold[t - 1];
+            const int64_t from = parts_.before(t);
+            const bool here = labels_[t] != gold[t], before = from >= 0 && labels_[from] != gold[from];
             if (here) spread(0, batch.node.rows(), at + t, gold[t], labels_[t]);
-            if (t && (here || before))
-                spread(1, batch.pair.rows(), batch.kind[at + t], gold[t - 1] * Y + gold[t], labels_[t - 1] * Y + labels_[t]);
+            if (from >= 0 && (here || before))
+                spread(1, batch.pair.rows(), batch.kind[at + t], gold[from] * Y + gold[t], labels_[from] * Y + labels_[t]);
         }
         const auto key = [](const Change& c) { return std::tuple(c.part, c.attribute, c.column); };
         std::sort(changes_.begin(), changes_.end(), [&](const Change& a, const Change& b) { return key(a) < key(b); });
@@ -206,8 +208,10 @@ class ChainRounds {
         for (const int32_t a : batch.node.rows().index) weights_.fires(0, a);
         const Csr& pairs = batch.pair.rows();
         for (int64_t i = 0; i < n; ++i)
-            for (int64_t t = batch.offsets[i] + 1; t < batch.offsets[i + 1]; ++t)
+            for (int64_t t = batch.offsets[i]; t < batch.offsets[i + 1]; ++t) {
+                if (batch.forest.parent.empty() ? t == batch.offsets[i] : batch.forest.parent[t] < 0) continue;
                 for (int64_t j = pairs.start[batch.kind[t]]; j < pairs.start[batch.kind[t] + 1]; ++j) weights_.fires(1, pairs.index[j]);
+            }
     }
 
     int32_t n_labels_;

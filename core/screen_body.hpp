@@ -55,8 +55,11 @@ class PairScreen {
         for (const Firing& f : firings_)
             for (const ScreenTerm& term : batches_[f.batch].terms) {
                 const double times = std::abs(f.value * term.sign);
-                const double* here = term.node + f.step * Y_;
-                for (int64_t y = 0; y < 2 * Y_; ++y) sides_[y] += times * (here - Y_)[y];
+                const double *here = term.node + f.step * Y_, *before = term.node + before_step(f) * Y_;
+                for (int64_t y = 0; y < Y_; ++y) {
+                    sides_[y] += times * before[y];
+                    sides_[Y_ + y] += times * here[y];
+                }
             }
         for (int side = 0; side < 2; ++side) {
             labels_[side].clear();
@@ -65,12 +68,15 @@ class PairScreen {
         }
     }
 
+    // Where the step of a firing comes from.
+    int64_t before_step(const Firing& f) const { return batches_[f.batch].shape.before(f.step, 0); }
+
     // P(x, y) of a step, of one term.
     double probability(const ScreenBatch& batch, const ScreenTerm& term, int64_t t, int32_t x, int32_t y) const {
         const ChainPosterior& p = *term.posterior;
         const int32_t kind = batch.shape.pair_kind[t];
         const int64_t single = batch.shape.find(batch.shape.row_of(t), pair_of(x, y));
-        const double left = p.left[(t - 1) * S_ + x], right = p.right[t * S_ + y];
+        const double left = p.left[batch.shape.left_row(t) * S_ + x], right = p.right[t * S_ + y];
         const bool logs = !p.in_logs.empty() && p.in_logs[t];
         const auto& matrices = logs ? p.log_matrices : p.matrices;
         const auto& singles = logs ? p.log_singles : p.singles;
@@ -84,7 +90,7 @@ class PairScreen {
             for (const int32_t y : labels_[1]) pairs_.push_back(pair_of(x, y));
         for (const Firing& f : firings_)
             for (const ScreenOutput& output : batches_[f.batch].outputs)
-                pairs_.push_back(pair_of(output.labels[f.step - 1], output.labels[f.step]));
+                pairs_.push_back(pair_of(output.labels[before_step(f)], output.labels[f.step]));
         std::sort(pairs_.begin(), pairs_.end());
         pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
         for (const uint32_t pair : pairs_) {
@@ -95,7 +101,7 @@ class PairScreen {
                 for (const ScreenTerm& term : batch.terms)
                     sum += f.value * term.sign * probability(batch, term, f.step, x, y);
                 for (const ScreenOutput& output : batch.outputs)
-                    if (output.labels[f.step - 1] == x && output.labels[f.step] == y) sum += f.value * output.times[f.step];
+                    if (output.labels[before_step(f)] == x && output.labels[f.step] == y) sum += f.value * output.times[f.step];
             }
             if (std::abs(sum) > threshold_) emit(a, x * Y_ + y, sum, found, gradients);
         }
@@ -107,7 +113,7 @@ class PairScreen {
             for (const ScreenTerm& term : batches_[b].terms) add_term(static_cast<int32_t>(b), term);
         for (const Firing& f : firings_)
             for (const ScreenOutput& output : batches_[f.batch].outputs)
-                total_[output.labels[f.step - 1] * S_ + output.labels[f.step]] += f.value * output.times[f.step];
+                total_[output.labels[before_step(f)] * S_ + output.labels[f.step]] += f.value * output.times[f.step];
         if (features_.all) {
             for (int64_t x = 0; x < Y_; ++x)
                 for (int64_t y = 0; y < Y_; ++y)
@@ -148,7 +154,8 @@ class PairScreen {
             for (; last < ordered_.size() && batch.shape.pair_kind[ordered_[last].step] == kind && ordered_[last].value == ordered_[first].value; ++last)
                 steps_.push_back(ordered_[last].step);
             std::fill(outer_.begin(), outer_.end(), 0.0);
-            add_outer(steps_.data(), static_cast<int64_t>(steps_.size()), p.left.data(), p.right.data(), Y_, S_, outer_.data());
+            add_outer(steps_.data(), static_cast<int64_t>(steps_.size()), p.left.data(), batch.shape.parent ? 0 : 1, p.right.data(), Y_, S_,
+                      outer_.data());
             const double* matrix = kind < 0 ? nullptr : p.matrices.data() + kind * Y_ * S_;
             for (int64_t i = 0; i < Y_ * S_; ++i) total_[i] += times * outer_[i] * (matrix ? matrix[i] : 1.0);
             for (const int32_t t : steps_) {
@@ -157,7 +164,7 @@ class PairScreen {
                 for (int64_t e = batch.shape.single_start[row]; e < batch.shape.single_start[row + 1]; ++e) {
                     const int32_t x = first_of(batch.shape.single[e]), y = second_of(batch.shape.single[e]);
                     const double base = matrix ? matrix[x * S_ + y] : 1.0;
-                    total_[x * S_ + y] += times * p.left[(t - 1) * S_ + x] * p.right[t * S_ + y] * (p.singles[e] - base);
+                    total_[x * S_ + y] += times * p.left[batch.shape.left_row(t) * S_ + x] * p.right[t * S_ + y] * (p.singles[e] - base);
                 }
             }
             first = last;

@@ -1,4 +1,4 @@
-// One sequence of a chain at a time, as online learning goes: scores of its parts, and how far gold and the answer of the
+// One sequence of a chain (or one tree) at a time, as online learning goes: scores of its parts, and how far gold and the answer of the
 // chain are apart at each of them.
 //
 // Label pairs are scored as in whole batches (see ChainShape): a kind of step with many pairs that score anything has a
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "forest.hpp"
 #include "kernels.hpp"
 
 namespace parsimon {
@@ -78,8 +79,13 @@ class SequenceParts {
         : Y_(n_labels), S_(padded(n_labels)), form_(form == PairForm::by_cost && Y_ * Y_ <= few_pairs ? PairForm::matrices : form),
           sums_(form_ == PairForm::matrices ? 0 : Y_ * Y_) {}
 
-    // Begins a sequence of T tokens, the steps into which have the given kinds (numbers below n_kinds). Scores are zero.
-    void begin(int64_t T, const int32_t* kind, int64_t n_kinds) {
+    // Begins a sequence of T tokens from number `at` on, the steps into which have the given kinds (numbers below n_kinds).
+    // Scores are zero. An empty forest makes it a chain.
+    void begin(int64_t at, int64_t T, const int32_t* kind, int64_t n_kinds, const Forest& forest) {
+        bars_ = forest.bars.empty() ? nullptr : forest.bars.data();
+        forest_.take(forest, at, at + T);
+        before_.resize(T);
+        for (int64_t t = 0; t < T; ++t) before_[t] = forest.parent.empty() ? static_cast<int32_t>(t) - 1 : forest_.parent[t];
         for (const int32_t each : kinds_) local_[each] = -1;
         if (static_cast<int64_t>(local_.size()) < n_kinds) local_.resize(n_kinds, -1);
         T_ = T;
@@ -88,7 +94,8 @@ class SequenceParts {
         kinds_.clear();
         kind_.assign(T, -1);
         n_steps_.clear();
-        for (int64_t t = 1; t < T; ++t) {
+        for (int64_t t = 0; t < T; ++t) {
+            if (before_[t] < 0) continue;
             int32_t& number = local_[kind[t]];
             if (number < 0) {
                 number = static_cast<int32_t>(kinds_.size());
@@ -109,6 +116,8 @@ class SequenceParts {
 
     const std::vector<int32_t>& kinds() const { return kinds_; }
     double* node(int64_t t) { return node_.data() + t * Y_; }
+    // Where the step into a token comes from, −1 for none.
+    int64_t before(int64_t t) const { return before_[t]; }
 
     // Scores of the k-th kind of step: give(add) calls add(column, score), where column is x Y + y.
     template <class Give>
@@ -155,9 +164,10 @@ class SequenceParts {
         double sum = 0;
         for (int64_t t = 0; t < T_; ++t) {
             sum += node_[t * Y_ + labels[t]];
-            if (!t) continue;
-            if (token_matrix_[t] >= 0) sum += pair_[(token_matrix_[t] * Y_ + labels[t - 1]) * Y_ + labels[t]];
-            const int64_t e = shape_.find(token_row_[t], pair_of(labels[t - 1], labels[t]));
+            if (before_[t] < 0) continue;
+            const int32_t x = labels[before_[t]];
+            if (token_matrix_[t] >= 0) sum += pair_[(token_matrix_[t] * Y_ + x) * Y_ + labels[t]];
+            const int64_t e = shape_.find(token_row_[t], pair_of(x, labels[t]));
             if (e >= 0) sum += single_score_[e];
         }
         return sum;
@@ -171,7 +181,7 @@ class SequenceParts {
                     if (y != gold[t]) node_[t * Y_ + y] += cost;
         labels.resize(T_);
         double value;
-        check(kernels().chain_argmax(shape_, scores(), &value, labels.data(), 1));
+        check((shape_.parent ? kernels().tree_argmax : kernels().chain_argmax)(shape_, scores(), &value, labels.data(), 1));
         return value;
     }
 
@@ -186,8 +196,8 @@ class SequenceParts {
         double log_z;
         check(kernels().chain_marginals(shape_, scores(), &log_z, {node_.data(), pair_out_.data(), single_out_.data()}, scratch_.data(),
                                         scratch_.data() + (all_matrices ? T_ * S_ : 0), all_matrices ? nullptr : &posterior_, 1));
-        for (int64_t t = 1; t < T_; ++t)
-            if (token_matrix_[t] >= 0) pair_out_[(token_matrix_[t] * Y_ + gold[t - 1]) * Y_ + gold[t]] -= 1;
+        for (int64_t t = 0; t < T_; ++t)
+            if (token_matrix_[t] >= 0) pair_out_[(token_matrix_[t] * Y_ + gold[before_[t]]) * Y_ + gold[t]] -= 1;
         return log_z;
     }
 
@@ -209,8 +219,8 @@ class SequenceParts {
             of_matrix(matrix_[k], least(k), out);
             body(k);
         }
-        for (int64_t t = 1; t < T_; ++t) {
-            if (token_matrix_[t] >= 0) continue;
+        for (int64_t t = 0; t < T_; ++t) {
+            if (before_[t] < 0 || token_matrix_[t] >= 0) continue;
             const double above = least(kind_[t]);
             if (std::isinf(above)) continue;
             of_step(t, above, out);
@@ -244,7 +254,7 @@ class SequenceParts {
         steps_.clear();
         for (size_t k = 0; k < kinds_.size(); ++k) {
             if (matrix_[k] < 0) continue;
-            for (int64_t t = 1; t < T_; ++t)
+            for (int64_t t = 0; t < T_; ++t)
                 if (kind_[t] == static_cast<int32_t>(k)) steps_.push_back(static_cast<int32_t>(t));
             piece_kind_.push_back(matrix_[k]);
             piece_start_.push_back(static_cast<int64_t>(steps_.size()));
@@ -255,6 +265,13 @@ class SequenceParts {
         shape_ = {1, offsets_, static_cast<int32_t>(Y_), n_matrices_, token_matrix_.data(), nullptr,
                   static_cast<int64_t>(piece_kind_.size()), piece_start_.data(), piece_kind_.data(), steps_.data(),
                   n_rows, token_row_.data(), row_kind_.data(), single_start_.data(), single_.data(), row_start_.data(), nullptr};
+        if (forest_.parent.empty()) return;
+        shape_.parent = forest_.parent.data();
+        shape_.order = forest_.order.data();
+        shape_.child_start = forest_.child_start.data();
+        shape_.children = forest_.children.data();
+        shape_.node_kind = forest_.node_kind.data();
+        shape_.bars = bars_;
     }
 
     static void check(bool feasible) {
@@ -271,7 +288,7 @@ class SequenceParts {
     // labels y with a large enough right side are looked at, and single pairs.
     void of_step(int64_t t, double least, Differences& out) {
         const bool in_logs = !posterior_.in_logs.empty() && posterior_.in_logs[t];
-        const double *left = posterior_.left.data() + (t - 1) * S_, *right = posterior_.right.data() + t * S_;
+        const double *left = posterior_.left.data() + shape_.left_row(t) * S_, *right = posterior_.right.data() + t * S_;
         const auto& singles = in_logs ? posterior_.log_singles : posterior_.singles;
         const auto probability = [in_logs](double l, double r, double pair) { return in_logs ? std::exp(l + r + pair) : l * r * pair; };
         const double one = in_logs ? 0.0 : 1.0, high = *std::max_element(left, left + Y_);
@@ -291,7 +308,7 @@ class SequenceParts {
             const double p = probability(left[x], right[y], singles[e]);
             if (p > least || probability(left[x], right[y], one) > least) sums_.set(static_cast<uint32_t>(x * Y_ + y), p);
         }
-        const int32_t x = gold_[t - 1], y = gold_[t];
+        const int32_t x = gold_[before_[t]], y = gold_[t];
         const int64_t e = shape_.find(row, pair_of(x, y));
         sums_.set(static_cast<uint32_t>(x * Y_ + y), probability(left[x], right[y], e < 0 ? one : singles[e]) - 1);
         out.clear(Y_ * Y_ + 1);
@@ -301,6 +318,9 @@ class SequenceParts {
     int64_t Y_, S_, T_ = 0;
     PairForm form_;
     FewSums sums_;
+    Forest forest_;                         // of a tree; empty for a chain
+    const double* bars_ = nullptr;
+    std::vector<int32_t> before_;           // [T]
     // Kinds of steps are numbered anew within a sequence.
     std::vector<int32_t> local_;            // of each kind there is: its number here, −1
     std::vector<int32_t> kinds_, kind_;     // [K], [T]

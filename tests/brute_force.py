@@ -13,16 +13,17 @@ from functools import cache
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
-from parsimon.structures import Arborescence, ArcParts, Chain, ChainParts, Graph, MRFParts
+from parsimon.structures import Arborescence, ArcParts, Chain, ChainParts, Graph, MRFParts, Tree
 
 
 @dataclass(frozen=True)
 class Enumeration:
-    """All labellings of one sequence, in lexicographic order, and their scores (−∞: impossible)."""
+    """All labellings of one sequence or forest, in lexicographic order, and their scores (−∞: impossible)."""
 
     labellings: IntArray  # (n_outputs, T)
     scores: Array  # (n_outputs,)
     n_labels: int
+    before: IntArray  # (T,): where the step into each token comes from, −1 for none
 
     @property
     def length(self) -> int:
@@ -49,11 +50,11 @@ class Enumeration:
         return out
 
     def pair_marginals(self) -> Array:
-        """P(y_{t−1} = x, y_t = y), tokens × labels × labels; nothing steps into the first token."""
+        """P(y_before = x, y_t = y), tokens × labels × labels; nothing steps into first tokens and roots."""
         out = np.zeros((self.length, self.n_labels, self.n_labels))
-        steps = np.arange(1, self.length)
+        steps = np.flatnonzero(self.before >= 0)
         for labels, p in zip(self.labellings, self.probabilities, strict=True):
-            out[steps, labels[:-1], labels[1:]] += p
+            out[steps, labels[self.before[steps]], labels[steps]] += p
         return out
 
     def best(self) -> tuple[float, IntArray]:
@@ -74,12 +75,12 @@ class Enumeration:
     def with_cost(self, gold: IntArray, cost: float) -> Enumeration:
         """Scores plus cost times the number of labels that differ from gold (−1 in gold costs nothing)."""
         wrong = ((self.labellings != gold) & (gold >= 0)).sum(axis=1)
-        return Enumeration(self.labellings, self.scores + cost * wrong, self.n_labels)
+        return replace(self, scores=self.scores + cost * wrong)
 
     def agreeing(self, given: IntArray) -> Enumeration:
         """Only labellings that have the given labels (−1 leaves a token free)."""
         agrees = ((self.labellings == given) | (given < 0)).all(axis=1)
-        return Enumeration(self.labellings, np.where(agrees, self.scores, -np.inf), self.n_labels)
+        return replace(self, scores=np.where(agrees, self.scores, -np.inf))
 
     def allowed(self, start: BoolArray, end: BoolArray, pair: BoolArray) -> Enumeration:
         """Only labellings whose first label, last label and pairs of labels are allowed."""
@@ -87,18 +88,23 @@ class Enumeration:
         fine = pair[y[:, :-1], y[:, 1:]].all(axis=1)
         if self.length:
             fine &= start[y[:, 0]] & end[y[:, -1]]
-        return Enumeration(y, np.where(fine, self.scores, -np.inf), self.n_labels)
+        return replace(self, scores=np.where(fine, self.scores, -np.inf))
 
 
 def enumerate_chain(node: Array, steps: Array) -> Enumeration:
     """Every labelling of one chain; node (T, Y), steps[t] the scores (Y, Y) of the step into token t."""
+    return enumerate_forest(node, steps, np.arange(-1, len(node) - 1))
+
+
+def enumerate_forest(node: Array, steps: Array, before: IntArray) -> Enumeration:
+    """Every labelling of one forest: the step into node t comes from before[t], −1 for roots."""
     length, n_labels = node.shape
     labellings = np.array(list(itertools.product(range(n_labels), repeat=length)), np.int64)
     labellings = labellings.reshape(n_labels**length, length)
     scores = node[np.arange(length), labellings].sum(axis=1)
-    for t in range(1, length):
-        scores = scores + steps[t][labellings[:, t - 1], labellings[:, t]]
-    return Enumeration(labellings, scores, n_labels)
+    for t in np.flatnonzero(before >= 0).tolist():
+        scores = scores + steps[t][labellings[:, before[t]], labellings[:, t]]
+    return Enumeration(labellings, scores, n_labels, before)
 
 
 def pairs_by_token(chain: Chain, scores: ChainParts) -> Array:
@@ -118,13 +124,21 @@ def pairs_by_token(chain: Chain, scores: ChainParts) -> Array:
 
 
 def enumerate_batch(chain: Chain, scores: ChainParts) -> Iterator[tuple[slice, Enumeration]]:
-    """The tokens and the enumeration of every sequence of a batch."""
+    """The tokens and the enumeration of every sequence or tree of a batch."""
     # The kind of a first token is not looked at, so it may be anything.
     kinds = np.where(chain.pair_kind < chain.n_kinds, chain.pair_kind, -1)
     pairs = pairs_by_token(chain.with_layout(replace(chain.layout, kind=kinds)), scores)
     for first, last in itertools.pairwise(chain.offsets.tolist()):
         tokens = slice(first, last)
-        yield tokens, enumerate_chain(scores.node[tokens], pairs[tokens])
+        before = np.where(chain.before[tokens] < 0, -1, chain.before[tokens] - first)
+        yield tokens, enumerate_forest(scores.node[tokens] + barred(chain)[tokens], pairs[tokens], before)
+
+
+def barred(chain: Chain) -> Array:
+    """−∞ for labels that a node cannot have, else 0: tokens × labels."""
+    if not isinstance(chain, Tree) or chain.allowed is None or chain.node_kind is None:
+        return np.zeros((chain.n_tokens, chain.n_labels))
+    return np.where(chain.allowed, 0.0, -np.inf)[chain.node_kind]
 
 
 @dataclass(frozen=True)
@@ -175,6 +189,8 @@ def enumerate_graph(graph: Graph, scores: MRFParts) -> Iterator[tuple[slice, Gra
         places = [one.places(each) for each in states]
         total = np.array([node[of_node].sum() + edge[of_edge].sum() for of_node, of_edge in places])
         yield slice(*nodes), GraphEnumeration(states, total, one)
+
+
 @cache
 def all_trees(n: int, projective: bool, single_root: bool) -> IntArray:
     """The heads of every tree over n tokens (1 … n; 0 is the root), one tree a row."""

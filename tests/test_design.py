@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brute_force import pairs_by_token
 from parsimon._core import FeatureRows, LinearMap, distinct_rows
-from parsimon.design import ChainDesign, FeatureIndex, build_chain
+from parsimon.design import FeatureIndex, PairDesign, build_chain
 from parsimon.features.observations import Observations, Rows
 from parsimon.structures import Chain, ChainParts
 from parsimon.workspace import Workspace
@@ -24,10 +24,11 @@ toys = st.builds(
     n_pair=st.integers(0, 3),
     real=st.booleans(),
     candidates=st.sampled_from(["all", "seen"]),
+    trees=st.booleans(),
 )
 
 
-def built(toy: Toy, threads: int = 1) -> tuple[ChainDesign, Chain]:
+def built(toy: Toy, threads: int = 1) -> tuple[PairDesign, Chain]:
     return build_chain(toy.observations, toy.index, threads=threads)
 
 

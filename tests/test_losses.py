@@ -29,6 +29,7 @@ toys = st.builds(
     real=st.booleans(),
     weighted=st.booleans(),
     candidates=st.sampled_from(["all", "seen"]),
+    trees=st.booleans(),
 )
 
 
@@ -86,7 +87,9 @@ def test_gradient_is_expected_minus_observed_features(toy: Toy, seed: int) -> No
         ]:
             here = np.arange(tokens.start, tokens.stop)
             wanted += weight * p * node_map[here, labels].sum(axis=0)
-            wanted += weight * p * pair_map[here[1:], labels[:-1], labels[1:]].sum(axis=0)
+            steps = np.flatnonzero(outputs.before >= 0)
+            pairs = pair_map[here[steps], labels[outputs.before[steps]], labels[steps]]
+            wanted += weight * p * pairs.sum(axis=0)
     _, gradient = toy.problem("log").loss_and_gradient(w)
     np.testing.assert_allclose(gradient, wanted, atol=1e-10)
 

@@ -21,6 +21,7 @@ toys = st.builds(
     real=st.booleans(),
     weighted=st.booleans(),
     candidates=st.sampled_from(["all", "seen"]),
+    trees=st.booleans(),
 )
 
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from brute_force import Enumeration, enumerate_chain
+from brute_force import Enumeration, enumerate_forest
 from parsimon.design import FeatureIndex, build_chain
+from parsimon.features.links import Links
 from parsimon.features.observations import Observations, Rows
 from parsimon.losses import get_loss
 from parsimon.penalties import ElasticNet, Penalty
 from parsimon.problem import Batch, Problem
+from parsimon.structures import Chain, Tree
 
 
 @dataclass(frozen=True)
 class Toy:
-    """Observations and gold labels of a few short sequences."""
+    """Observations and gold labels of a few short sequences or small trees."""
 
     observations: Observations
     gold: Any
@@ -47,6 +49,19 @@ class Toy:
             batches.append(Batch(design, chain, self.gold[tokens]))
         return Problem(tuple(batches), get_loss(loss), penalty or ElasticNet(), self.index.n_features)
 
+    def before(self, tokens: slice) -> Any:
+        """Where the steps of one sequence or tree come from, counted from its first token."""
+        before = self.observations.before[tokens]
+        return np.where(before < 0, -1, before - tokens.start)
+
+    def structure(self, tokens: slice) -> Chain:
+        """One sequence or tree, every step with a matrix of its own."""
+        length = tokens.stop - tokens.start
+        kinds = {"pair_kind": np.arange(length), "n_kinds": length}
+        if self.observations.links is None:
+            return Chain([length], self.n_labels, **kinds)  # type: ignore[arg-type]
+        return Tree([length], self.before(tokens), self.n_labels, **kinds)  # type: ignore[arg-type]
+
     def enumerations(self, w: Any) -> Iterator[tuple[slice, float, Enumeration]]:
         """Tokens, weight and all labellings of every sequence, scored by definition."""
         node_map, pair_map = dense_map(self.index, self.observations)
@@ -56,7 +71,7 @@ class Toy:
             tokens = slice(at, at + length)
             at += length
             weight = 1.0 if self.weights is None else float(self.weights[i])
-            yield tokens, weight, enumerate_chain(node[tokens], pair[tokens])
+            yield tokens, weight, enumerate_forest(node[tokens], pair[tokens], self.before(tokens))
 
     def loss(self, name: str, w: Any) -> float:
         """Σ loss from the definitions."""
@@ -100,6 +115,20 @@ def random_rows(rng: np.random.Generator, n: int, n_attributes: int, real: bool)
     return Rows(start, index, rng.normal(size=len(index)) if real else None)
 
 
+def random_parents(rng: np.random.Generator, lengths: Sequence[int], roots: float = 0.2) -> Any:
+    """The parent of every node of random forests, whose nodes come in any order."""
+    parents, at = [], 0
+    for length in lengths:
+        place = at + rng.permutation(length)
+        parent = np.full(length, -1)
+        for t in range(1, length):
+            if rng.random() >= roots:
+                parent[place[t] - at] = place[rng.integers(t)]
+        parents.append(parent)
+        at += length
+    return np.concatenate([np.zeros(0, np.int64), *parents]).astype(np.int32)
+
+
 def make_toy(
     seed: int,
     *,
@@ -111,6 +140,7 @@ def make_toy(
     weighted: bool = False,
     missing: float = 0.0,
     candidates: str = "all",
+    trees: bool = False,
 ) -> Toy:
     """Random observations and labels, the same for the same seed."""
     rng = np.random.default_rng(seed)
@@ -119,6 +149,7 @@ def make_toy(
         random_rows(rng, n, n_node, real),
         random_rows(rng, n, n_pair, real) if n_pair else Rows.same_everywhere(n, 0),
         np.array(lengths, np.int32),
+        Links(random_parents(rng, lengths)) if trees else None,
     )
     gold = rng.integers(n_labels, size=n).astype(np.int32)
     gold[rng.random(n) < missing] = -1
@@ -139,7 +170,9 @@ def by_cvxpy(toy: Toy, loss: str, penalty: ElasticNet, prices: Any = None) -> fl
         if not outputs.length:
             continue
         here, y = np.arange(tokens.start, tokens.stop), outputs.labellings
-        features = node_map[here, y].sum(axis=1) + pair_map[here[1:], y[:, :-1], y[:, 1:]].sum(axis=1)
+        steps = np.flatnonzero(outputs.before >= 0)
+        pairs = pair_map[here[steps], y[:, outputs.before[steps]], y[:, steps]]
+        features = node_map[here, y].sum(axis=1) + pairs.sum(axis=1)
         gold = int(np.flatnonzero((y == toy.gold[tokens]).all(axis=1))[0])
         cost = (y != toy.gold[tokens]).sum(axis=1) if loss == "hinge" else np.zeros(len(y))
         if prices is not None:

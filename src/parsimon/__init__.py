@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         OverlappingGroupLassoRegressor,
         OverlappingGroupLassoRegressorCV,
         SequenceLabeler,
+        TreeLabeler,
     )
     from parsimon.features import Columns, TemplateSet, read_columns, read_labelled
     from parsimon.model_file import load_model, save_model
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "SequenceLabeler": "parsimon.estimators",
+    "TreeLabeler": "parsimon.estimators",
     "DocumentClassifier": "parsimon.estimators",
     "MarkovNetwork": "parsimon.estimators",
     "OverlappingGroupLassoClassifier": "parsimon.estimators",
@@ -68,6 +70,7 @@ __all__ = [
     "SequenceLabeler",
     "SequenceModel",
     "TemplateSet",
+    "TreeLabeler",
     "load_model",
     "read_columns",
     "read_labelled",

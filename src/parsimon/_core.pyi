@@ -271,6 +271,28 @@ class Chain:
         self, node: _Float64, pair: _Float64, single: _Float64, seed: int, labels: _Int32, threads: int
     ) -> bool: ...
 
+class Tree(Chain):
+    """The same of a batch of trees."""
+
+    def __init__(
+        self,
+        offsets: _Integers,
+        parent: _Integers,
+        pair_kind: _Integers,
+        weights: _Float64 | None,
+        n_labels: int,
+        n_kinds: int,
+        row: _Integers | None = None,
+        row_kind: _Integers | None = None,
+        single_start: _Integers | None = None,
+        single: _Integers | None = None,
+        node_kind: _Integers | None = None,
+        allowed: _Bool | None = None,
+    ) -> None: ...
+    @property
+    def order(self) -> _Int32:
+        """All nodes, parents before their children."""
+
 class BlockDescent:
     """Block coordinate descent on chains, with weights that exist only if they are not zero."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.features.observations import Observations
 from parsimon.label_schemes import Transitions
 from parsimon.structures.chain import Chain, ChainParts, PairLayout
+from parsimon.structures.tree import Tree
 from parsimon.workspace import Workspace
 
 
@@ -107,9 +108,8 @@ class FeatureIndex:
         pair_attributes: int,
     ) -> FeatureIndex:
         """Only (attribute, label) and (attribute, label, label) that occur in the data: CRFsuite's way."""
-        previous = np.concatenate([[-1], labels[:-1]])
-        first = np.concatenate([[0], np.cumsum(observations.lengths)[:-1]]).astype(np.int64)
-        previous[first[observations.lengths > 0]] = -1
+        before = observations.before
+        previous = np.where(before < 0, -1, labels[before])
         pairs = np.where((previous >= 0) & (labels >= 0), previous * n_labels + labels, -1)
         node = seen_features(
             observations.node.start, observations.node.index, labels, node_attributes, n_labels
@@ -156,8 +156,12 @@ class Forbidden:
 
 
 @dataclass(frozen=True)
-class ChainDesign:
-    """Φ for chains: tokens are scored one by one; steps by matrices that many of them share, and by single pairs."""
+class PairDesign:
+    """Φ where labels are scored one by one and in pairs.
+
+    Tokens are scored one by one; steps by matrices that many of them share, and by single pairs. In trees tokens are
+    nodes, and steps lead from parents to children.
+    """
 
     n_labels: int
     node: LinearMap
@@ -182,7 +186,7 @@ class ChainDesign:
         forbidden: Forbidden | None = None,
         threads: int = 1,
         workspace: Workspace | None = None,
-    ) -> ChainDesign:
+    ) -> Self:
         """Decides which attributes of steps go into matrices; all of them, if told so or some pairs are forbidden."""
         matrices = matrices or forbidden is not None
         kind, pair, row, row_kind, start, single, sums = lay_out(steps, step_row, n_labels, matrices, threads)
@@ -246,13 +250,13 @@ class ChainDesign:
         if self.layout.n_singles:
             self.single.pullback(parts.single.reshape(-1, 1), out[cut:], self.threads, squared)
 
-    def restrict(self, features: IntArray) -> ChainDesign:
+    def restrict(self, features: IntArray) -> Self:
         """The map of some features only."""
         n = self.node.n_features
         cut = np.searchsorted(features, n)
         node = self.node.restrict(np.ascontiguousarray(features[:cut], np.int64), self.threads)
         steps = self.steps.restrict(np.ascontiguousarray(features[cut:] - n, np.int64), self.threads)
-        return ChainDesign.build(
+        return self.build(
             self.n_labels,
             node,
             steps,
@@ -262,12 +266,12 @@ class ChainDesign:
             workspace=self.workspace,
         )
 
-    def part(self, where: slice) -> ChainDesign:
+    def part(self, where: slice) -> Self:
         """The map of the sequences whose tokens these are."""
         rows, step_row = np.unique(self.step_row[where], return_inverse=True)
         if not len(rows):  # a chain has at least one kind of steps
             rows = np.zeros(1, np.int64)
-        return ChainDesign.build(
+        return self.build(
             self.n_labels,
             self.node.take(np.arange(where.start, where.stop, dtype=np.int64)),
             self.steps.take(rows.astype(np.int64)),
@@ -280,11 +284,9 @@ class ChainDesign:
     def differences(self, structure: Chain, gold: IntArray, output: IntArray) -> list[SparseVectors]:
         """f(gold) − f(output): of tokens with another label, and of steps with another pair."""
         Y, cut = self.n_labels, self.node.n_features
-        other = gold != output
-        inner = np.ones(len(gold), bool)  # tokens with a step into them
-        inner[structure.offsets[:-1][np.diff(structure.offsets) > 0]] = False
-        before = np.concatenate([[False], other[:-1]])
-        tokens, steps = np.flatnonzero(other), np.flatnonzero((other | before) & inner)
+        other, before = gold != output, structure.before
+        tokens, steps = np.flatnonzero(other), np.flatnonzero((other | other[before]) & (before >= 0))
+        before = before[steps]
         found = []
         for offset, map, at, row, one, two in (
             (0, self.node, tokens, tokens, gold[tokens], output[tokens]),
@@ -293,8 +295,8 @@ class ChainDesign:
                 self.steps,
                 steps,
                 self.step_row[steps],
-                gold[steps - 1] * Y + gold[steps],
-                output[steps - 1] * Y + output[steps],
+                gold[before] * Y + gold[steps],
+                output[before] * Y + output[steps],
             ),
         ):
             start = np.searchsorted(at, structure.offsets)
@@ -302,7 +304,7 @@ class ChainDesign:
             found.append((offset, *feature_differences(map, start, row, one, two, self.threads)))
         return found
 
-    def keeping(self) -> ChainDesign:
+    def keeping(self) -> Self:
         """The same, with scores in memory of their own."""
         return replace(self, workspace=None)
 
@@ -311,7 +313,7 @@ class ChainDesign:
         return structure.with_layout(self.layout)
 
     def screen(
-        self, batches: Sequence[tuple[ChainDesign, Chain, ChainParts]], threshold: float
+        self, batches: Sequence[tuple[PairDesign, Chain, ChainParts]], threshold: float
     ) -> tuple[IntArray, Array]:
         """All features with a gradient above a threshold in absolute value, ascending, and their gradients.
 
@@ -349,6 +351,11 @@ class ChainDesign:
             self.node, self.steps, self.step_row, structure.compiled, np.ascontiguousarray(gold, np.int32)
         )
 
+
+@dataclass(frozen=True)
+class ChainDesign(PairDesign):
+    """Φ for chains, which block coordinate descent works on too."""
+
     def new_descent(self) -> BlockDescent:
         """Block coordinate descent on chains with these features."""
         return BlockDescent(self.n_labels)
@@ -360,6 +367,10 @@ class ChainDesign:
         )
 
 
+class TreeDesign(PairDesign):
+    """Φ for trees."""
+
+
 def build_chain(
     observations: Observations,
     index: FeatureIndex,
@@ -368,8 +379,8 @@ def build_chain(
     allowed: Transitions | None = None,
     threads: int = 1,
     workspace: Workspace | None = None,
-) -> tuple[ChainDesign, Chain]:
-    """The design and the structure of a batch of sequences."""
+) -> tuple[PairDesign, Chain]:
+    """The design and the structure of a batch of sequences, or of trees where observations have links."""
     start, attributes, value, step_row = distinct_rows(
         observations.pair.start, observations.pair.index, observations.pair.value
     )
@@ -378,15 +389,30 @@ def build_chain(
     node = LinearMap(observations.node.start, observations.node.index, observations.node.value, index.node)
     steps = LinearMap(start, attributes, value, index.pair)
     forbidden = None if allowed is None else Forbidden.of(allowed, observations.lengths)
-    design = ChainDesign.build(
+    kind = ChainDesign if observations.links is None else TreeDesign
+    design = kind.build(
         index.n_labels, node, steps, step_row, forbidden=forbidden, threads=threads, workspace=workspace
     )
-    chain = Chain(
+    return design, _structure(observations, index.n_labels, design.layout, weights, threads, workspace)
+
+
+def _structure(
+    observations: Observations,
+    n_labels: int,
+    layout: PairLayout,
+    weights: Array | None,
+    threads: int,
+    workspace: Workspace | None,
+) -> Chain:
+    links, given = observations.links, {"weights": weights, "threads": threads, "workspace": workspace}
+    if links is None:
+        return Chain(observations.lengths, n_labels, layout=layout, **given)  # type: ignore[arg-type]
+    return Tree(
         observations.lengths,
-        index.n_labels,
-        weights=weights,
-        threads=threads,
-        workspace=workspace,
-        layout=design.layout,
+        links.parent,
+        n_labels,
+        node_kind=links.node_kind,
+        allowed=links.allowed,
+        layout=layout,
+        **given,  # type: ignore[arg-type]
     )
-    return design, chain

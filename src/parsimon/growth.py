@@ -269,7 +269,7 @@ class Growing:
         if node.all() and pair.all():
             return space, observations
         rows = observations.node.keep(node), observations.pair.keep(pair)
-        return space.narrow(node, pair), Observations(*rows, observations.lengths)
+        return space.narrow(node, pair), Observations(*rows, observations.lengths, observations.links)
 
     def _active(self, space: TemplateFeatures) -> Marks:
         node, pair = np.zeros(space.n_node, bool), np.zeros(space.n_pair, bool)

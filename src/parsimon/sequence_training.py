@@ -470,7 +470,8 @@ def _interrupted(model: SequenceModel, result: Result) -> tuple[SequenceModel, R
 
 
 def _mark(observations: Observations, weights: Array | None) -> int:
-    mark = 0
+    links = observations.links
+    mark = 0 if links is None else zlib.crc32(np.ascontiguousarray(links.parent).data)
     for rows in (observations.node, observations.pair):
         for values in (rows.start, rows.index, rows.value):
             if values is not None:

@@ -233,7 +233,8 @@ def default_symbols(templates: TemplateSet) -> list[list[Symbol]]:
 
 # --- Building an order --------------------------------------------------------------------------------------
 
-_Looks: TypeAlias = dict[tuple[bool, int], set[int]]  # place (counted from an end? row) → numbers of symbols
+# Place (relation, or whether rows count from an end; row) → numbers of symbols.
+_Looks: TypeAlias = dict[tuple[str | bool, int], set[int]]
 
 
 def _chain(symbols: Sequence[Symbol]) -> list[Symbol]:
@@ -254,7 +255,7 @@ def _looks(template: Template, number: dict[Symbol, int]) -> _Looks:
     looks: _Looks = {}
     for test in template.tests:
         symbol = number[test.column, test.transform.spec]
-        looks.setdefault((test.absolute, test.offset), set()).add(symbol)
+        looks.setdefault((test.relation or test.absolute, test.offset), set()).add(symbol)
     return looks
 
 

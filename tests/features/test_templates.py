@@ -363,7 +363,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         ("U:%x", r"'%x' must give a row and a column in brackets, as in %x\[-1,0\]"),
         ("U:%x(0,0)", "must give a row and a column in brackets"),
         ("U:%x[0]", "must give a row and a column in brackets"),
-        ("U:%x[a,0]", "must give a row and a column in brackets"),
+        ("U:%x[a,0]", "'a' is no place to look at"),
         ("U:%x[1.5,0]", "must give a row and a column in brackets"),
         ("U:%t[,0]", r"as in %t\[-1,0,\"\^\.\?\"\]"),
         ("U:%x[0,0", r"missing \] after '%x\[0,0'"),

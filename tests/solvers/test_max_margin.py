@@ -42,6 +42,7 @@ TOYS = {
     "seen pairs": make_toy(13, lengths=(3, 3, 1), candidates="seen"),
     "weighted": make_toy(14, lengths=(2, 3, 2), weighted=True),
     "no transitions": make_toy(15, lengths=(3, 2), n_pair=0),
+    "trees": make_toy(16, lengths=(4, 1, 0, 3, 3), trees=True),
 }
 every_toy = pytest.mark.parametrize("toy", TOYS.values(), ids=TOYS)
 PRICES = np.array([[0.0, 0.5, 2.0], [1.0, 0.0, 0.1], [3.0, 1.5, 0.0]])
@@ -340,7 +341,9 @@ def test_differences_of_features(toy: Toy) -> None:
             for labels, sign in ((toy.gold[tokens], 1.0), (output[at : at + len(tokens)], -1.0)):
                 if len(tokens):
                     wanted += sign * node_map[tokens, labels].sum(axis=0)
-                    wanted += sign * pair_map[tokens[1:], labels[:-1], labels[1:]].sum(axis=0)
+                    before = toy.observations.before[tokens] - offsets[first + i]
+                    steps = np.flatnonzero(before >= 0)
+                    wanted += sign * pair_map[tokens[steps], labels[before[steps]], labels[steps]].sum(axis=0)
             assert found[i] == pytest.approx(wanted)
             at += len(tokens)
         first += len(found)

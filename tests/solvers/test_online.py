@@ -15,7 +15,7 @@ from parsimon.groups import Groups
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso, OverlappingGroupLasso
 from parsimon.solvers import Budget, Decreasing, Monitor, Online, PassiveAggressive, Status, Weights, drive
 from parsimon.solvers.online_groups import Blocks
-from parsimon.structures import Chain, ChainParts
+from parsimon.structures import ChainParts
 from toy_problems import Toy, dense_map, make_toy
 
 TOYS = {
@@ -24,6 +24,7 @@ TOYS = {
     "seen pairs": make_toy(3, lengths=(3, 3, 1, 2), candidates="seen"),
     "weighted": make_toy(4, lengths=(2, 3, 2, 4), weighted=True),
     "no transitions": make_toy(5, lengths=(3, 2, 3), n_pair=0),
+    "trees": make_toy(8, lengths=(4, 1, 0, 3, 3), trees=True),
 }
 every_toy = pytest.mark.parametrize("toy", TOYS.values(), ids=TOYS)
 every_loss = pytest.mark.parametrize("loss", ["perceptron", "hinge", "log"])
@@ -82,8 +83,7 @@ class Twin:
 
     def decoded(self, tokens: slice) -> Any:
         node, pair = (each @ self.w for each in dense_map(self.toy.index, self.toy.observations))
-        length = tokens.stop - tokens.start
-        chain = Chain([length], self.toy.n_labels, pair_kind=np.arange(length), n_kinds=length)
+        chain = self.toy.structure(tokens)
         scores = ChainParts(np.ascontiguousarray(node[tokens]), np.ascontiguousarray(pair[tokens]))
         if self.loss == "hinge":
             return chain.cost_argmax(scores, self.toy.gold[tokens])[1]
@@ -93,7 +93,9 @@ class Twin:
         node, pair = dense_map(self.toy.index, self.toy.observations)
         here = np.arange(tokens.start, tokens.stop)
         out = node[here, labels].sum(axis=0)
-        return out + pair[here[1:], labels[:-1], labels[1:]].sum(axis=0)
+        before = self.toy.before(tokens)
+        steps = np.flatnonzero(before >= 0)
+        return out + pair[here[steps], labels[before[steps]], labels[steps]].sum(axis=0)
 
 
 def learn(toy: Toy, loss: str, solver: Online, penalty: Any = None) -> Any:

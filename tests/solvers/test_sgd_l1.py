@@ -27,7 +27,7 @@ from parsimon.solvers import (
     choose_solver,
     drive,
 )
-from parsimon.structures import Chain, ChainParts
+from parsimon.structures import ChainParts
 from toy_problems import Toy, dense_map, make_toy
 
 TOYS = {
@@ -36,10 +36,12 @@ TOYS = {
     "seen pairs": make_toy(3, lengths=(3, 3, 1, 2), candidates="seen"),
     "weighted": make_toy(4, lengths=(2, 3, 2, 4), weighted=True),
     "no transitions": make_toy(5, lengths=(3, 2, 3), n_pair=0),
+    "trees": make_toy(8, lengths=(4, 1, 0, 3, 3), trees=True),
 }
 MANY_LABELS = {  # so many that label pairs are scored one by one
     "plain": make_toy(6, lengths=(2, 3, 2, 2, 1, 2), n_labels=17),
     "real values": make_toy(7, lengths=(2, 2, 3), n_labels=17, real=True),
+    "trees": make_toy(8, lengths=(3, 2, 3), n_labels=17, trees=True),
 }
 every_toy = pytest.mark.parametrize("toy", TOYS.values(), ids=TOYS)
 every_loss = pytest.mark.parametrize("loss", ["perceptron", "hinge", "log"])
@@ -97,8 +99,7 @@ class Twin:
 
     def decoded(self, tokens: slice, w: Any) -> Any:
         node, pair = self.node @ w, self.pair @ w
-        length = tokens.stop - tokens.start
-        chain = Chain([length], self.toy.n_labels, pair_kind=np.arange(length), n_kinds=length)
+        chain = self.toy.structure(tokens)
         scores = ChainParts(np.ascontiguousarray(node[tokens]), np.ascontiguousarray(pair[tokens]))
         if self.loss == "hinge":
             return chain.cost_argmax(scores, self.toy.gold[tokens])[1]
@@ -107,7 +108,9 @@ class Twin:
     def features(self, tokens: slice, labels: Any) -> Any:
         here = np.arange(tokens.start, tokens.stop)
         out: Any = self.node[here, labels].sum(axis=0)
-        return out + self.pair[here[1:], labels[:-1], labels[1:]].sum(axis=0)
+        before = self.toy.before(tokens)
+        steps = np.flatnonzero(before >= 0)
+        return out + self.pair[here[steps], labels[before[steps]], labels[steps]].sum(axis=0)
 
 
 def learn(toy: Toy, loss: str, solver: Any, penalty: Any, start: Weights | None = None) -> Any:

@@ -45,6 +45,7 @@ TOYS = {
     "seen pairs": make_toy(3, lengths=(3, 3, 1), candidates="seen"),
     "weighted": make_toy(4, lengths=(2, 3, 2), weighted=True),
     "no transitions": make_toy(5, lengths=(3, 2), n_pair=0),
+    "trees": make_toy(6, lengths=(4, 1, 0, 3, 3), trees=True),
 }
 
 

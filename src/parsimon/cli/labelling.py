@@ -69,6 +69,8 @@ def parts(model: SequenceModel, file: ColumnFile, threads: int, *, labelled: boo
         raise ParsimonError(
             "this model was trained on ready-made features, not on columns; use it from Python."
         )
+    if model.info.get("structure") == "tree":
+        raise ParsimonError("this model labels the nodes of trees, not sequences; use it from Python.")
     if not labelled and not any(transform.spec for _, transform in model.space.templates.inputs):
         # Templates look at the columns as they are: only strings that the model knows matter.
         file.strings, file.frozen, file.wanted = model.space.strings, True, model.needs_columns

@@ -216,6 +216,19 @@ REGISTRY: dict[str, DataSet] = {
             "(3,435), spoken Slovenian (2,078) and Hungarian (910) (Nivre et al. 2020).",
             terms="CC BY-SA 4.0 (English, Portuguese), CC BY-NC-SA 3.0 (Hungarian, Turkish) and 4.0 (Slovenian).",
         ),
+        DataSet(
+            name="swde",
+            files={
+                "swde_nbaplayer_60pages_x10sites.tar.xz": RemoteFile(
+                    url="https://archive.codeplex.com/?p=swde",
+                    sha256="e2d6c18e11f23cbf42ef2a5944b21f7c0e5176fee4f6da4e416a59bb6d07c306",
+                    instead="give the path of an archive of its nbaplayer pages to load_web_records",
+                )
+            },
+            description="600 web pages of ten sites about basketball players, with the values of name, team, height "
+            "and weight on each (Hao, Cai, Pang and Zhang 2011).",
+            terms="For research.",
+        ),
     )
 }
 """Every data set by name."""

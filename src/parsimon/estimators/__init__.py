@@ -11,6 +11,7 @@ from parsimon.estimators.overlapping_group_lasso_cv import (
     OverlappingGroupLassoRegressorCV,
 )
 from parsimon.estimators.sequence_labeler import SequenceLabeler
+from parsimon.estimators.tree_labeler import TreeLabeler
 
 __all__ = [
     "DocumentClassifier",
@@ -20,4 +21,5 @@ __all__ = [
     "OverlappingGroupLassoRegressor",
     "OverlappingGroupLassoRegressorCV",
     "SequenceLabeler",
+    "TreeLabeler",
 ]

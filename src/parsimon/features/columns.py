@@ -21,6 +21,7 @@ import numpy as np
 from parsimon._core import ColumnReader, StringTable
 from parsimon.arrays import IntArray
 from parsimon.errors import ParsimonError
+from parsimon.features.links import Links
 
 BLOCK = 1 << 21  # bytes read at a time
 
@@ -38,10 +39,13 @@ class Columns(Sequence["Columns"]):
     (2, 2, [('The', 'DT'), ('dog', 'NN')])
     """
 
-    def __init__(self, ids: IntArray, lengths: IntArray, strings: StringTable) -> None:
+    def __init__(
+        self, ids: IntArray, lengths: IntArray, strings: StringTable, links: Links | None = None
+    ) -> None:
         self.ids = ids  # (n_columns, n_tokens) int32
         self.lengths = lengths  # (n_sequences,) int32
         self.strings = strings
+        self.links = links  # None, or what makes trees of sequences
 
     @property
     def n_columns(self) -> int:
@@ -62,7 +66,8 @@ class Columns(Sequence["Columns"]):
     def __getitem__(self, which: slice) -> Columns: ...
     def __getitem__(self, which: Any) -> Columns:
         chosen, tokens = choose(self.lengths, which)
-        return Columns(np.ascontiguousarray(self.ids[:, tokens]), self.lengths[chosen], self.strings)
+        links = None if self.links is None else self.links.take(tokens)
+        return Columns(np.ascontiguousarray(self.ids[:, tokens]), self.lengths[chosen], self.strings, links)
 
     def sequence(self, i: int) -> list[tuple[str, ...]]:
         """The tokens of one sequence, each a tuple of its columns."""
@@ -121,9 +126,14 @@ class Columns(Sequence["Columns"]):
         """One set of sequences from several that share a table of strings."""
         strings = parts[0].strings
         if any(part.strings is not strings for part in parts):
-            return cls.from_sequences([part.sequence(i) for part in parts for i in range(len(part))])
-        ids = np.concatenate([part.ids for part in parts], axis=1)
-        return cls(np.ascontiguousarray(ids), np.concatenate([part.lengths for part in parts]), strings)
+            whole = cls.from_sequences([part.sequence(i) for part in parts for i in range(len(part))])
+        else:
+            ids = np.ascontiguousarray(np.concatenate([part.ids for part in parts], axis=1))
+            whole = cls(ids, np.concatenate([part.lengths for part in parts]), strings)
+        links = [part.links for part in parts if part.links is not None]
+        if len(links) == len(parts):
+            whole.links = links[0].followed_by(links[1:])
+        return whole
 
 
 class Labels(Sequence[list[str | None]]):
@@ -386,7 +396,8 @@ def split_labels(
     number = np.full(len(seen), -1, np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
     labels = Labels(number[inverse].astype(np.int32), columns.lengths, [texts[i] for i in order])
-    return Columns(np.ascontiguousarray(columns.ids[:-1]), columns.lengths, columns.strings), labels
+    ids = np.ascontiguousarray(columns.ids[:-1])
+    return Columns(ids, columns.lengths, columns.strings, columns.links), labels
 
 
 def read_labelled(

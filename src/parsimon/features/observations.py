@@ -9,6 +9,7 @@ import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.features.columns import offsets_of
+from parsimon.features.links import Links
 
 
 @dataclass(frozen=True)
@@ -64,17 +65,28 @@ class Observations:
     """The attributes of a set of sequences, laid end to end.
 
     ``node`` has a row per token. ``pair`` has a row per token too: what is observed about the step *into* it;
-    the row of a sequence's first token is not looked at.
+    the row of a sequence's first token is not looked at. With ``links`` the sequences are trees: tokens are nodes, and
+    steps come from their parents.
     """
 
     node: Rows
     pair: Rows
     lengths: IntArray
+    links: Links | None = None
 
     @property
     def n_tokens(self) -> int:
         """How many tokens there are in all sequences."""
         return len(self.node)
+
+    @property
+    def before(self) -> IntArray:
+        """Where the step into each token comes from: the token before or the parent; −1 for none."""
+        if self.links is not None:
+            return self.links.parent
+        before = np.arange(-1, self.n_tokens - 1, dtype=np.int32)
+        before[offsets_of(self.lengths)[:-1][self.lengths > 0]] = -1
+        return before
 
     def batches(self, tokens: int) -> Iterator[tuple[slice, slice, Observations]]:
         """Parts of about that many tokens: which sequences, which tokens, and their observations."""
@@ -85,5 +97,6 @@ class Observations:
             last = min(max(last, first + 1), len(self.lengths))
             part = slice(int(offsets[first]), int(offsets[last]))
             chosen = slice(first, last)
-            yield chosen, part, Observations(self.node[part], self.pair[part], self.lengths[chosen])
+            links = None if self.links is None else self.links[part]
+            yield chosen, part, Observations(self.node[part], self.pair[part], self.lengths[chosen], links)
             first = last

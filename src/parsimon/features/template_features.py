@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,14 +19,14 @@ from parsimon.features.templates import Template, TemplateSet
 class Expansion:
     """The templates of one kind (of tokens, or of steps) with the attributes they have made."""
 
-    def __init__(self, templates: Sequence[Template], inputs: dict[tuple[int, Any], int]) -> None:
+    def __init__(self, templates: Sequence[Template], inputs: dict[tuple[str, int, Any], int]) -> None:
         self.templates = tuple(templates)
         skeletons = list(dict.fromkeys(t.skeleton for t in self.templates))
         number = {skeleton: i for i, skeleton in enumerate(skeletons)}
         # The template that names each skeleton's attributes.
         self.representative = [next(t for t in self.templates if t.skeleton == s) for s in skeletons]
         tests = [
-            (inputs[test.column, test.transform], test.offset, test.absolute)
+            (inputs[test.relation, test.column, test.transform], test.offset, test.absolute)
             for template in self.templates
             for test in template.tests
         ]
@@ -78,7 +78,7 @@ class TemplateFeatures:
     kind: ClassVar[str] = "templates"
 
     def __post_init__(self) -> None:
-        inputs = {pair: i for i, pair in enumerate(self.templates.inputs)}
+        inputs = {view: i for i, view in enumerate(self.templates.views)}
         self._node = Expansion([t for t in self.templates if t.kind != "edge"], inputs)
         self._pair = Expansion([t for t in self.templates if t.kind != "node"], inputs)
 
@@ -105,7 +105,7 @@ class TemplateFeatures:
         node, pair = self.frequent(observations)
         kept = self.keep(node, pair)
         self._node, self._pair, self.strings = kept._node, kept._pair, kept.strings
-        return Observations(observations.node.keep(node), observations.pair.keep(pair), observations.lengths)
+        return replace(observations, node=observations.node.keep(node), pair=observations.pair.keep(pair))
 
     def number(self, X: Columns, threads: int = 1) -> Observations:
         """Numbers every attribute, however rare: template by template, in order of first occurrence."""
@@ -244,14 +244,14 @@ class Session:
         self._identity = number is not None or strings is space.strings
         templates = space.templates
         reach = max(templates.max_reach, 1)
-        self._translate = [np.zeros(0, np.int32) for _ in templates.inputs]
+        self._translate = [np.zeros(0, np.int32) for _ in templates.views]
         before = [templates.boundary_value(d + 1, after=False) for d in range(reach)]
         after = [templates.boundary_value(d + 1, after=True) for d in range(reach)]
         self._before = self._boundary(before)
         self._after = self._boundary(after)
 
     def _boundary(self, values: list[str]) -> IntArray:
-        rows = [[self._number(transform(v)) for v in values] for _, transform in self._space.templates.inputs]
+        rows = [[self._number(transform(v)) for v in values] for *_, transform in self._space.templates.views]
         return np.array(rows, np.int32).reshape(-1, len(values))
 
     def observe(self, X: Columns, threads: int = 1, *, learn: bool = False) -> Observations:
@@ -262,15 +262,13 @@ class Session:
                 f"the templates name column {templates.n_columns - 1}, but the input has {X.n_columns} "
                 f"column{'s' * (X.n_columns != 1)} besides the label (columns are counted from 0)."
             )
-        inputs = np.empty((len(templates.inputs), X.n_tokens), np.int32)
+        inputs = np.empty((len(templates.views), X.n_tokens), np.int32)
         if not X.n_tokens:
             nothing = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32))
-            return Observations(nothing, nothing, X.lengths)
-        for i, (column, transform) in enumerate(templates.inputs):
-            if self._identity and not transform.spec:
-                inputs[i] = X.ids[column]
-            else:
-                inputs[i] = self._translated(i, X.ids[column])
+            return Observations(nothing, nothing, X.lengths, X.links)
+        for i, (relation, column, transform) in enumerate(templates.views):
+            ids = self._related(X, relation, column) if relation else X.ids[column]
+            inputs[i] = ids if self._identity and not transform.spec else self._translated(i, ids)
         offsets = offsets_of(X.lengths)
 
         def expand(expansion: Expansion, skip: int) -> Rows:
@@ -281,7 +279,23 @@ class Session:
                 return Rows.from_table(expansion.extractor.learn(*given))
             return Rows(*expansion.extractor.apply(*given))
 
-        return Observations(expand(self._space._node, 0), expand(self._space._pair, 1), X.lengths)
+        first = (
+            0 if X.links is not None else 1
+        )  # nothing steps into a first token, but into a first node perhaps
+        return Observations(
+            expand(self._space._node, 0), expand(self._space._pair, first), X.lengths, X.links
+        )
+
+    def _related(self, X: Columns, relation: str, column: int) -> IntArray:
+        """A column as nodes see it that look at others: ``_parent``, for one, where there is none."""
+        if X.links is None:
+            raise ParsimonError(
+                f"a template looks at a node's {relation}, but the input has sequences, not trees."
+            )
+        related = X.links.related(relation)
+        return np.where(related < 0, self._strings.add(f"_{relation}"), X.ids[column][related]).astype(
+            np.int32
+        )
 
     def _translated(self, i: int, ids: IntArray) -> IntArray:
         """Column ids → value ids, computing the transform for strings not met before."""
@@ -291,7 +305,7 @@ class Session:
         values = table[ids]
         if (values == -2).any():
             new = np.unique(ids[values == -2])
-            _, transform = self._space.templates.inputs[i]
+            *_, transform = self._space.templates.views[i]
             table[new] = [self._number(transform(text)) for text in self._strings.get_all(new)]
             values = table[ids]
         self._translate[i] = table

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, cast, get_args, overload
 
 from parsimon.errors import ParsimonError
+from parsimon.features.links import check_relation
 from parsimon.features.transforms import IDENTITY, Transform
 
 __all__ = ["KIND_LETTERS", "Boundary", "Kind", "Template", "TemplateSet", "Test", "as_templates"]
@@ -52,7 +53,9 @@ _TAKES_ARGUMENT = frozenset("tTmMf")
 class Test:
     """One look at the data: the transformed value of a column, at a row relative to the current one.
 
-    With `absolute`, rows count from 1 at the first token, and from -1 backwards from the last.
+    With `absolute`, rows count from 1 at the first token, and from -1 backwards from the last. In trees a `relation`
+    may take the place of a row: `%x[parent,0]` looks at a node's parent, `%x[parent.previous_sibling,0]` at the sibling
+    before that (see `parsimon.features.links`).
 
     >>> str(Test(-1, 0)), str(Test(-1, 0, Transform("shape"), absolute=True))
     ('%x[-1,0]', '%f[@-1,0,"shape"]')
@@ -64,8 +67,11 @@ class Test:
     column: int
     transform: Transform = IDENTITY
     absolute: bool = False
+    relation: str = ""
 
     def __post_init__(self) -> None:
+        if self.relation:
+            check_relation(self.relation)
         if abs(self.offset) > MAX_ROW:
             raise ParsimonError(f"row {self.offset} is too far away, rows go from -{MAX_ROW} to {MAX_ROW}")
         if not 0 <= self.column <= MAX_COLUMN:
@@ -84,7 +90,8 @@ class Test:
         return self.offset + length if self.offset < 0 else self.offset - 1
 
     def __str__(self) -> str:
-        place = f"{'@' if self.absolute else ''}{self.offset},{self.column}"
+        row = self.relation or f"{'@' if self.absolute else ''}{self.offset}"
+        place = f"{row},{self.column}"
         spec = self.transform.spec
         for command, prefix in _COMMANDS.items():
             if spec == prefix and command not in _TAKES_ARGUMENT:
@@ -102,9 +109,8 @@ class Template:
     does not count when templates are compared; left out, it is written from the pieces.
 
     >>> t = Template.parse("U05:%x[-1,0]/%x[0,0]")
-    >>> t.pieces
-    ('U05:', Test(offset=-1, column=0, transform=Transform(spec=''), absolute=False), '/', \
-Test(offset=0, column=0, transform=Transform(spec=''), absolute=False))
+    >>> [str(piece) for piece in t.pieces]
+    ['U05:', '%x[-1,0]', '/', '%x[0,0]']
     >>> t.kind, t.name, t.skeleton, t.render(["the", "dog"])
     ('node', 'U05', 'U05:%/%', 'U05:the/dog')
     """
@@ -268,6 +274,11 @@ class TemplateSet(Sequence[Template]):
         return tuple(dict.fromkeys((test.column, test.transform) for test in self.tests))
 
     @property
+    def views(self) -> tuple[tuple[str, int, Transform], ...]:
+        """The same with the relation by which a column is looked at, which is empty for rows."""
+        return tuple(dict.fromkeys((test.relation, test.column, test.transform) for test in self.tests))
+
+    @property
     def n_columns(self) -> int:
         """How many columns the data must have: one more than the highest column looked at."""
         return max((test.column + 1 for test in self.tests), default=0)
@@ -388,7 +399,7 @@ def _without_comment(line: str, boundary: Boundary) -> str:
 
 # --- Reading a line -----------------------------------------------------------------------------------------
 
-_PLACE = re.compile(r"\[\s*(@?)\s*([+-]?[0-9]{1,9})\s*,\s*([+-]?[0-9]{1,9})\s*")
+_PLACE = re.compile(r"\[\s*(@?)\s*([+-]?[0-9]{1,9}|[a-z][a-z_.]*)\s*,\s*([+-]?[0-9]{1,9})\s*")
 _ARGUMENT = re.compile(r',\s*"((?:[^"\\]|\\.)*)"\s*')
 
 
@@ -427,6 +438,12 @@ def _parse_test(line: str, start: int) -> tuple[Test, int]:
         raise ParsimonError(f"missing ] after {line[start:end]!r}, write it as in {_example(command)}")
     at, row, column = place.groups()
     transform = Transform.parse(_COMMANDS[command] + argument)
+    if row[0].isalpha():
+        if at:
+            raise ParsimonError(
+                f"{line[start : end + 1]!r} names {row!r}, which has no end to count from: drop the @"
+            )
+        return Test(0, int(column), transform, relation=row), end + 1
     return Test(int(row), int(column), transform, absolute=at == "@"), end + 1
 
 

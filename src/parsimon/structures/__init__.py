@@ -16,6 +16,7 @@ from parsimon.structures.inference import InferenceReport
 from parsimon.structures.junction_tree import JunctionTree
 from parsimon.structures.pairwise_mrf import PairwiseMRF
 from parsimon.structures.table import Table
+from parsimon.structures.tree import Tree
 
 __all__ = [
     "Arborescence",
@@ -35,6 +36,7 @@ __all__ = [
     "Real",
     "Structure",
     "Table",
+    "Tree",
     "check_tree",
     "is_projective",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -95,6 +95,7 @@ class Chain:
 
     oracles: ClassVar[frozenset[Oracle]] = frozenset(Oracle) - {Oracle.MEAN, Oracle.CONDITIONALS}
     exact: ClassVar[bool] = True
+    instance: ClassVar[str] = "sequence"  # what an instance is called in messages
 
     def __init__(
         self,
@@ -136,7 +137,7 @@ class Chain:
             layout.single,
         )
 
-    def with_layout(self, layout: PairLayout) -> Chain:
+    def with_layout(self, layout: PairLayout) -> Self:
         """The same sequences with label pairs scored in another way."""
         other = copy(self)
         other._lay_out(layout)
@@ -149,19 +150,33 @@ class Chain:
         total: Array = np.bincount(sequence, of_tokens, minlength=self.n_instances).astype(np.float64)
         return total
 
-    def part(self, first: int, last: int) -> tuple[Chain, slice]:
+    def part(self, first: int, last: int) -> tuple[Self, slice]:
         """The sequences from `first` to before `last`, all steps scored alike, and where their tokens are."""
-        weights = None if self.weights is None else self.weights[first:last]
-        lengths = np.diff(self.offsets[first : last + 1])
-        other = Chain(lengths, self.n_labels, weights=weights, threads=self.threads)
+        where = slice(int(self.offsets[first]), int(self.offsets[last]))
+        other = copy(self)
+        other._workspace = Workspace()
+        other.weights = None if self.weights is None else self.weights[first:last]
+        other.offsets = self.offsets[first : last + 1] - self.offsets[first]
         other.first = self.first + first
-        return other, slice(int(self.offsets[first]), int(self.offsets[last]))
+        other._take_part(where)
+        other._lay_out(PairLayout(np.zeros(where.stop - where.start, np.int32), 1))
+        return other, where
 
-    def keeping(self) -> Chain:
+    def _take_part(self, where: slice) -> None:
+        """Leaves only some tokens; for what a structure knows of tokens beyond their number."""
+
+    def keeping(self) -> Self:
         """The same sequences; its parts say what they came from, and stay valid when others are made."""
         other = copy(self)
         other._workspace = None
         return other
+
+    @property
+    def before(self) -> IntArray:
+        """The token that the step into each token comes from, −1 for the first of a sequence."""
+        before = np.arange(-1, self.n_tokens - 1, dtype=np.int32)
+        before[self.offsets[:-1][np.diff(self.offsets) > 0]] = -1
+        return before
 
     @property
     def pair_kind(self) -> IntArray:
@@ -260,7 +275,9 @@ class Chain:
         """n draws from p(y) ∝ exp(score): labels (n, n_tokens). The same for any number of threads."""
         labels = np.empty((n, self.n_tokens), np.int32)
         if not self.compiled.sample(scores.node, scores.pair, scores.single, seed, labels, self.threads):
-            raise ParsimonError("some sequence has no possible labelling under the given constraints.")
+            raise ParsimonError(
+                f"some {self.instance} has no possible labelling under the given constraints."
+            )
         return labels
 
     def score(self, scores: ChainParts, output: IntArray) -> Array:
@@ -321,7 +338,7 @@ class Chain:
     def _infeasible(self, values: Array) -> ParsimonError:
         which = int(np.flatnonzero(~(values > -np.inf))[0])
         if np.isnan(values[which]):
-            return ParsimonError(f"the scores of sequence {which + self.first} are not numbers (NaN).")
+            return ParsimonError(f"the scores of {self.instance} {which + self.first} are not numbers (NaN).")
         return ParsimonError(
-            f"sequence {which + self.first} has no possible labelling under the given constraints."
+            f"{self.instance} {which + self.first} has no possible labelling under the given constraints."
         )

@@ -1,0 +1,76 @@
+"""Trees as columns: nodes with their columns, laid end to end, and who is whose parent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from parsimon.arrays import IntArray
+from parsimon.errors import ParsimonError
+from parsimon.features.columns import Columns, offsets_of
+from parsimon.features.links import Links
+from parsimon.structures.tree import check_parents
+
+
+def tree_columns(trees: Iterable[tuple[Sequence[Any], Sequence[int]]]) -> Columns:
+    """Columns of trees, each given as its nodes and the number of every node's parent among them (−1 for roots).
+
+    >>> from parsimon.features.tree_columns import tree_columns
+    >>> X = tree_columns([([("div", ""), ("a", "Home")], [-1, 0]), ([("p", "Hello")], [-1])])
+    >>> len(X), X.sequence(0), X.links.parent.tolist()
+    (2, [('div', ''), ('a', 'Home')], [-1, 0, -1])
+    """
+    nodes, parents = [], []
+    for i, tree in enumerate(trees):
+        if not isinstance(tree, tuple | list) or len(tree) != 2:
+            raise ParsimonError(
+                f"tree {i} must be a pair: a list of nodes, and a list with each node's parent."
+            )
+        if len(tree[0]) != len(tree[1]):
+            raise ParsimonError(
+                f"tree {i} has {len(tree[0])} nodes but {len(tree[1])} parents; give one each, -1 for roots."
+            )
+        nodes.append(tree[0])
+        parents.append(np.asarray(tree[1], np.int64).reshape(-1))
+    columns = Columns.from_sequences(nodes)
+    return with_parents(columns, np.concatenate([np.zeros(0, np.int64), *parents]))
+
+
+def with_parents(columns: Columns, parent: IntArray) -> Columns:
+    """Columns of sequences made trees; parents are numbered within each."""
+    first = np.repeat(offsets_of(columns.lengths)[:-1], columns.lengths)
+    absolute = np.where(parent < 0, parent, parent + first)
+    check_parents(absolute, columns.lengths.astype(np.int64))
+    return Columns(columns.ids, columns.lengths, columns.strings, Links.from_parents(absolute))
+
+
+def parents_from_column(columns: Columns, column: int, name: str = "the input") -> Columns:
+    """Trees from columns one of which has each node's parent: its number within the tree, counted from 0, or −1.
+
+    That column is taken out.
+
+    >>> from parsimon.features.columns import Columns
+    >>> from parsimon.features.tree_columns import parents_from_column
+    >>> X = parents_from_column(Columns.from_sequences([[("-1", "div"), ("0", "a")]]), 0)
+    >>> X.n_columns, X.links.parent.tolist()
+    (1, [-1, 0])
+    """
+    if not 0 <= column < columns.n_columns:
+        raise ParsimonError(
+            f"{name} has {columns.n_columns} columns, so there is no column {column} with parents (counted from 0)."
+        )
+    numbers, inverse = np.unique(columns.ids[column], return_inverse=True)
+    texts = columns.strings.get_all(np.ascontiguousarray(numbers))
+    wrong = [i for i, text in enumerate(texts) if not text.removeprefix("-").isdecimal()]
+    if wrong:
+        node = int(np.flatnonzero(np.isin(inverse, wrong))[0])
+        tree = int(np.searchsorted(offsets_of(columns.lengths), node, side="right")) - 1
+        raise ParsimonError(
+            f"{name}, tree {tree}: the parent of a node is {texts[inverse[node]]!r}, but column {column} must have the "
+            "number of a node, counted from 0, or -1 for roots."
+        )
+    parent = np.array([int(text) for text in texts], np.int64)[inverse]
+    left = np.ascontiguousarray(np.delete(columns.ids, column, axis=0))
+    return with_parents(Columns(left, columns.lengths, columns.strings), parent)

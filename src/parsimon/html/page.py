@@ -1,0 +1,159 @@
+"""A page as a tree: elements that have text somewhere inside them, and the texts as leaves, in reading order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from parsimon.errors import ParsimonError
+
+TEXT = "#text"  # the tag of leaves
+_NOT_SHOWN = frozenset({"script", "style", "noscript", "template"})
+_SPACE = re.compile(r"[\s\u00a0\u200b]+")
+
+
+@dataclass(frozen=True)
+class Page:
+    """Nodes in reading order, each with its parent's number (−1 for roots).
+
+    >>> from parsimon.html import read_page
+    >>> page = read_page("<div class=card><b>Height <p>6-5<br>")
+    >>> [(tag, text) for tag, text in zip(page.tags, page.texts) if text]
+    [('#text', 'Height'), ('#text', '6-5')]
+    >>> page.parents
+    (-1, 0, 1, 2, 3, 2, 5)
+    """
+
+    tags: tuple[str, ...]
+    parents: tuple[int, ...]
+    texts: tuple[str, ...]  # of leaves, white space made single blanks; "" for elements
+    classes: tuple[str, ...]  # id and class of elements
+
+    def __len__(self) -> int:
+        return len(self.tags)
+
+    @property
+    def leaves(self) -> tuple[int, ...]:
+        """The numbers of texts."""
+        return tuple(t for t, tag in enumerate(self.tags) if tag == TEXT)
+
+
+def read_page(html: str | bytes, *, encoding: str | None = None) -> Page:
+    """Reads HTML as browsers do: whatever is wrong with it, there is a tree.
+
+    Without `encoding`, bytes are UTF-8 if they can be, else what the page says. Scripts, styles, comments and elements
+    without any text are left out.
+    """
+    return _pruned(_collected(_as_text(html, encoding)))
+
+
+def clean(text: str | None) -> str:
+    """White space as single blanks, none at the ends."""
+    return _SPACE.sub(" ", text).strip() if text else ""
+
+
+def _as_text(html: str | bytes, encoding: str | None) -> str | bytes:
+    """Text where the encoding is known; bytes where the parser is to look for what the page says."""
+    if isinstance(html, str):
+        return html
+    try:
+        return html.decode(encoding or "utf-8", "strict" if encoding is None else "replace")
+    except UnicodeDecodeError:
+        return html
+    except LookupError:
+        raise ParsimonError(f"there is no encoding called {encoding!r}.") from None
+
+
+def _collected(html: str | bytes) -> Page:
+    try:
+        from lxml import etree
+    except ImportError:
+        raise ParsimonError(
+            "reading HTML needs lxml; install it with: pip install 'parsimon[html]'."
+        ) from None
+    known = isinstance(html, str)
+    data = html.encode("utf-8", "replace") if isinstance(html, str) else html
+    if not data.strip():
+        return Page((), (), (), ())
+    nodes = _Nodes()
+    parser = etree.HTMLParser(target=nodes, encoding="utf-8" if known else None, recover=True, huge_tree=True)
+    parser.feed(data.replace(b"\0", b" "))
+    return parser.close()  # type: ignore[no-any-return]
+
+
+class _Nodes:
+    """Takes what a parser meets, one thing after the other; so it does not matter how deep a page is."""
+
+    def __init__(self) -> None:
+        self._tags: list[str] = []
+        self._parents: list[int] = []
+        self._texts: list[str] = []
+        self._classes: list[str] = []
+        self._open: list[int] = []  # elements that are not closed yet
+        self._hidden = 0
+        self._shown: list[str] = []  # pieces of the text that is being read
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+        self._end_text()
+        self._hidden += tag in _NOT_SHOWN
+        self._open.append(
+            self._add(tag, "", clean(f"{attributes.get('id', '')} {attributes.get('class', '')}"))
+        )
+
+    def end(self, tag: str) -> None:
+        """The element that began last and is still open ends."""
+        self._end_text()
+        self._hidden -= tag in _NOT_SHOWN
+        self._open.pop()
+
+    def data(self, text: str) -> None:
+        """A piece of text."""
+        if not self._hidden:
+            self._shown.append(text)
+
+    def comment(self, text: str) -> None:
+        """What is on either side of a comment are two texts."""
+        self._end_text()
+
+    def pi(self, target: str, data: str | None = None) -> None:
+        """Likewise."""
+        self._end_text()
+
+    def close(self) -> Page:
+        """The end of the page."""
+        self._end_text()
+        return Page(tuple(self._tags), tuple(self._parents), tuple(self._texts), tuple(self._classes))
+
+    def _end_text(self) -> None:
+        text = clean("".join(self._shown))
+        self._shown.clear()
+        if text:
+            self._add(TEXT, text, "")
+
+    def _add(self, tag: str, text: str, classes: str) -> int:
+        self._tags.append(tag)
+        self._parents.append(self._open[-1] if self._open else -1)
+        self._texts.append(text)
+        self._classes.append(classes)
+        return len(self._tags) - 1
+
+
+def _pruned(page: Page) -> Page:
+    """Without elements that have no text inside."""
+    kept = [bool(text) for text in page.texts]
+    for t in range(len(page) - 1, -1, -1):  # children come after their parents
+        if kept[t] and page.parents[t] >= 0:
+            kept[page.parents[t]] = True
+    number, n = [-1] * len(page), 0
+    for t, keep in enumerate(kept):
+        if keep:
+            number[t], n = n, n + 1
+    chosen = [t for t, keep in enumerate(kept) if keep]
+    return Page(
+        tuple(page.tags[t] for t in chosen),
+        tuple(number[page.parents[t]] if page.parents[t] >= 0 else -1 for t in chosen),
+        tuple(page.texts[t] for t in chosen),
+        tuple(page.classes[t] for t in chosen),
+    )

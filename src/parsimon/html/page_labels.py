@@ -1,0 +1,47 @@
+"""Labels of a page's nodes from the values of its record, and the record from labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from parsimon.html.page import TEXT, Page, clean
+
+NONE = "none"  # a text that is no value
+INSIDE, OUTSIDE = "record", "rest"  # elements with and without a value somewhere inside
+
+
+def label_page(page: Page, values: Mapping[str, Sequence[str]]) -> list[str]:
+    """The attribute of every text that is one of its values; elements are `INSIDE` a record or `OUTSIDE`.
+
+    A text that is a value of several attributes has the first.
+
+    >>> from parsimon.html import label_page, read_page
+    >>> page = read_page("<body><p>Ads</p><p>Height: <b>6-5</b></p>")
+    >>> label_page(page, {"height": ["6-5"]})
+    ['record', 'record', 'rest', 'none', 'record', 'none', 'record', 'height']
+    """
+    attribute: dict[str, str] = {}
+    for name, texts in values.items():
+        for text in texts:
+            attribute.setdefault(clean(text), name)
+    nodes = zip(page.tags, page.texts, strict=True)
+    labels = [attribute.get(text, NONE) if tag == TEXT else OUTSIDE for tag, text in nodes]
+    for t in range(len(page) - 1, -1, -1):
+        parent = page.parents[t]
+        if parent >= 0 and labels[t] not in (NONE, OUTSIDE):
+            labels[parent] = INSIDE
+    return labels
+
+
+def record_of(page: Page, labels: Sequence[str]) -> dict[str, list[str]]:
+    """The texts that have an attribute for a label, each once, in reading order.
+
+    >>> from parsimon.html import read_page, record_of
+    >>> record_of(read_page("<p>Height: <b>6-5</b>"), ["record", "record", "record", "none", "record", "height"])
+    {'height': ['6-5']}
+    """
+    record: dict[str, list[str]] = {}
+    for text, tag, label in zip(page.texts, page.tags, labels, strict=True):
+        if tag == TEXT and label != NONE and text not in record.setdefault(label, []):
+            record[label].append(text)
+    return record

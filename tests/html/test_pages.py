@@ -1,0 +1,164 @@
+"""Pages to trees: whatever the HTML is, and how labels and records go with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parsimon import SequenceLabeler, TreeLabeler
+from parsimon.errors import ParsimonError
+from parsimon.features import TemplateSet
+from parsimon.features.tree_columns import tree_columns
+from parsimon.html import (
+    PAGE_TEMPLATES,
+    label_page,
+    page_tree,
+    read_page,
+    record_of,
+    score_records,
+    text_sequence,
+)
+from parsimon.html.page import TEXT, Page
+from parsimon.html.page_columns import CLASS, PLACE
+from parsimon.structures.tree import check_parents
+
+PIECES = [
+    "<div>",
+    "</div>",
+    "<p",
+    "class='a'>",
+    "</p>",
+    "<b>",
+    "<br/>",
+    "text",
+    "<!--",
+    "-->",
+    "<script>x<y",
+    "</script>",
+    "<table><tr><td>",
+    "<",
+    ">",
+    "&nbsp;",
+    "&#0;",
+    "&bogus;",
+    "\x00",
+    "<?pi>",
+    "<a_href=x",
+    "é",
+    "]]>",
+    "<style>",
+    "</html>",
+]
+
+
+def check_page(page: Page) -> None:
+    """Parents come first, only texts are leaves, and the columns make trees."""
+    parent = np.array(page.parents, np.int64)
+    check_parents(parent, np.array([len(page)]))
+    assert (parent < np.arange(len(page))).all()
+    inner = set(page.parents) - {-1}
+    assert all((tag == TEXT) == (t not in inner) for t, tag in enumerate(page.tags))
+    assert all(bool(text) == (tag == TEXT) for text, tag in zip(page.texts, page.tags, strict=True))
+    assert len(text_sequence(page)) == len(page.leaves)
+    if len(page):
+        tree_columns([page_tree(page)])
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
+def test_broken_html_still_makes_a_tree(html: str) -> None:
+    check_page(read_page(html))
+    assert read_page(html.encode()) == read_page(html)
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_make_a_tree(data: bytes) -> None:
+    check_page(read_page(data))
+
+
+@pytest.mark.parametrize("html", ["", " ", "<!-- only -->", "<script>var x</script>", "<html></html>"])
+def test_pages_without_text_have_no_nodes(html: str) -> None:
+    assert len(read_page(html)) == 0
+
+
+def test_what_is_not_shown_is_left_out() -> None:
+    page = read_page("<p>one<script>no</script>two<!-- no -->three<style>no</style><i></i></p>")
+    assert [text for text in page.texts if text] == ["one", "two", "three"]
+    assert "i" not in page.tags
+
+
+def test_pages_may_be_nested_deeply() -> None:
+    page = read_page("<div>" * 5000 + "deep" + "</div>" * 5000 + "<p>after</p>")
+    check_page(page)
+    assert "deep" in page.texts
+
+
+def test_encodings() -> None:
+    assert "naïve" in read_page("<p>naïve".encode()).texts
+    assert "naïve" in read_page("<p>naïve".encode("latin-1"), encoding="latin-1").texts
+    said = b"<meta http-equiv='Content-Type' content='text/html; charset=iso-8859-1'><p>na\xefve"
+    assert "naïve" in read_page(said).texts
+    with pytest.raises(ParsimonError, match="no encoding called 'klingon'"):
+        read_page(b"<p>x", encoding="klingon")
+
+
+def test_columns() -> None:
+    nodes, parents = page_tree(read_page("<div id=Box12 class='x  y'>A<b>B</b>C</div>"))
+    assert nodes[2][CLASS] == "box0.x.y"
+    assert [node[PLACE] for node, parent in zip(nodes, parents, strict=True) if parent == 2] == [
+        "0",
+        "1",
+        "2",
+    ]
+    flat = text_sequence(read_page("<div id=Box12>A<b>B</b></div>"))
+    assert [row[CLASS] for row in flat] == ["box0", ""]
+
+
+def make_pages(n: int, seed: int) -> tuple[list[Page], list[dict[str, list[str]]]]:
+    rng = np.random.default_rng(seed)
+    pages, values = [], []
+    for _ in range(n):
+        height, weight = f"{rng.integers(5, 8)}-{rng.integers(0, 12)}", f"{rng.integers(160, 300)}"
+        rows = [f"<tr><th>Height</th><td>{height}</td></tr>", f"<tr><th>Weight</th><td>{weight}</td></tr>"]
+        rng.shuffle(rows)
+        ads = "".join(f"<p>{rng.integers(160, 300)}</p>" for _ in range(3))
+        pages.append(read_page(f"<body><div class=ads>{ads}</div><table>{''.join(rows)}</table>"))
+        values.append({"height": [height], "weight": [weight]})
+    return pages, values
+
+
+def test_records_come_back() -> None:
+    pages, values = make_pages(12, 0)
+    labels = [label_page(page, record) for page, record in zip(pages, values, strict=True)]
+    labeler = TreeLabeler(PAGE_TEMPLATES, kind_column=0, l1=0.2).fit(
+        [page_tree(page) for page in pages], labels
+    )
+    test, wanted = make_pages(8, 1)
+    found = labeler.predict([page_tree(page) for page in test])
+    assert [record_of(page, each) for page, each in zip(test, found, strict=True)] == [
+        {name: record[name] for name in record_of(page, each)}
+        for page, each, record in zip(test, found, wanted, strict=True)
+    ]
+    assert all(len(record_of(page, each)) == 2 for page, each in zip(test, found, strict=True))
+
+
+def test_texts_in_reading_order_suit_a_labeller_of_sequences() -> None:
+    pages, values = make_pages(12, 0)
+    labels = [
+        [label_page(page, record)[t] for t in page.leaves] for page, record in zip(pages, values, strict=True)
+    ]
+    labeler = SequenceLabeler(TemplateSet.parse("U0:%x[0,10]\nU1:%x[0,2]\nB"), l1=0.2)
+    labeler.fit([text_sequence(page) for page in pages], labels)
+    assert labeler.score([text_sequence(page) for page in pages], labels) > 0.9
+
+
+def test_scores_of_records() -> None:
+    gold = [{"a": ["1", "2"], "b": ["x"]}, {"a": ["3"]}, {"a": [], "b": ["y"]}]
+    scores = score_records(gold, [{"a": ["2", "1", "1"], "b": ["x"]}, {"a": ["4"], "c": ["z"]}, {"b": ["y"]}])
+    assert scores.accuracy == pytest.approx(2 / 3)
+    assert scores.f1 == pytest.approx({"a": 2 * 2 / 6, "b": 1.0, "c": 0.0})
+    assert scores.average_f1 == pytest.approx((2 / 3 + 1.0 + 0.0) / 3)
+    assert score_records([], []).accuracy == score_records([], []).average_f1 == 0.0
+    with pytest.raises(ParsimonError, match="3 records but predictions for 0"):
+        score_records(gold, [])
