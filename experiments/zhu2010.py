@@ -236,7 +236,8 @@ def figure3(asked: Asked) -> str:
 
 # --- Images of letters: figures 4 and 5 --------------------------------------------------------------------
 
-OF_LETTERS = ("Grafting-Light", "Grafting", FULL)
+SPARSE = "Full-Opt.-L1, idle edges left out"
+OF_LETTERS = ("Grafting-Light", "Grafting", SPARSE, FULL)
 
 
 def images(
@@ -244,7 +245,7 @@ def images(
 ) -> dict[tuple[str, str, int], Outcome]:
     """Fits by letter, method and unit."""
     keys = [(letter, method, unit) for letter in letters for method in OF_LETTERS for unit in units]
-    keys = [key for key in keys if key[1] != FULL or key[2] == units[0]]
+    keys = [key for key in keys if key[1] not in (FULL, SPARSE) or key[2] == units[0]]
     more = {
         "centred": centred,
         "share": CENTRED_SHARE if centred else SHARE,
@@ -253,7 +254,11 @@ def images(
         "limit": asked.plan.limit,
         "rows": asked.plan.rows,
     }
-    wanted = [{"letter": letter, "method": method, "unit": unit, **more} for letter, method, unit in keys]
+    wanted = [
+        {"letter": letter, "method": FULL if method == SPARSE else method, "unit": unit, **more}
+        | ({"complete": True} if method == FULL else {})
+        for letter, method, unit in keys
+    ]
     return dict(zip(keys, asked.outcomes("letter", wanted), strict=True))
 
 
@@ -276,14 +281,15 @@ def letters_text(asked: Asked, name: str, *, centred: bool) -> str:
         rows.append([f"{letter}: {method}", *cells])
 
     def draw(axes: Any) -> None:
-        kinds = ["data", *(f"{method}, {how}" for method in OF_LETTERS for how in ("believed", "sampled"))]
+        shown_methods = [method for method in OF_LETTERS if method != SPARSE]
+        kinds = ["data", *(f"{method}, {how}" for method in shown_methods for how in ("believed", "sampled"))]
         panels = panels_of(axes, len(letters), len(kinds), squeeze=False)
         for panel, (letter, kind) in zip(panels, product(letters, kinds), strict=True):
             method, _, how = kind.partition(", ")
             told = known[letter, OF_LETTERS[0] if kind == "data" else method, UNIT]
             panel.axis("off")
             if letter == letters[0]:
-                panel.set_title(kind.replace(", ", "\n"), fontsize=8)
+                panel.set_title(f"{method}\n{how}", fontsize=7)
             if told is not None:
                 picture = np.array(told["data" if kind == "data" else how]).reshape(SIDE, SIDE)
                 panel.imshow(picture, cmap="gray", vmin=0, vmax=1)
@@ -315,7 +321,7 @@ def figure5(asked: Asked) -> str:
         ("likelihood by sampling", lambda told: f"{told['likelihood']:.4f}"),
     ):
         for method in OF_LETTERS:
-            cells = [known[letter, method, units[0] if method == FULL else unit] for unit in units]
+            cells = [known[letter, method, units[0] if method in (FULL, SPARSE) else unit] for unit in units]
             rows.append([f"{title}: {method}", *("–" if told is None else show(told) for told in cells)])
     return table(["", *(f"M = {unit}" for unit in units)], rows)
 

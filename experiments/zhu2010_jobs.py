@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jobs import Job, peak_mb
-from parsimon.arrays import IntArray
+from parsimon.arrays import Array, IntArray
 from parsimon.data import load_conll2000, load_ocr_letters, make_network, make_sequences
 from parsimon.features.columns import Labels
 from parsimon.features.item_features import MatrixFeatures, SparseSequences
@@ -40,7 +40,7 @@ from parsimon.solvers import (
     Weights,
     drive,
 )
-from parsimon.structures import BeliefPropagation, Graph, PairwiseMRF, Table
+from parsimon.structures import BeliefPropagation, Graph, MRFParts, PairwiseMRF, Table
 
 # --- Methods ------------------------------------------------------------------------------------------------
 
@@ -237,14 +237,25 @@ def images(letter: str) -> tuple[IntArray, IntArray]:
     return rows[::2], rows[1::2]
 
 
+class CompleteGraph(PairwiseMRF):
+    """A Markov random field in which edges without a weight pass messages too, as if they were not known to be idle."""
+
+    def marginals(self, scores: MRFParts) -> tuple[Array, MRFParts]:
+        """Every edge scores something, if only 10⁻³⁰⁰."""
+        return super().marginals(MRFParts(scores.node, np.where(scores.edge == 0, 1e-300, scores.edge)))
+
+
 NODE_SHARE = 0.01  # of the strength: pixels that are always black need some, all others hardly any
 
 
-def network_problem(rows: IntArray, strength: float, centred: bool, threads: int) -> tuple[Problem, Weights]:
+def network_problem(
+    rows: IntArray, strength: float, threads: int, *, centred: bool, complete: bool
+) -> tuple[Problem, Weights]:
     """A binary Markov random field over all pixels and all pairs of them, with an L1 penalty; and where to start.
 
     As in the paper, features are y_v and y_u y_v, all are penalised alike, and all weights start at zero. Or they are
-    `centred`: covariances in place of products, pixels hardly penalised, and a start at independent pixels.
+    `centred`: covariances in place of products, pixels hardly penalised, and a start at independent pixels. If it is
+    `complete`, messages go along all edges.
     """
     graph = Graph.complete([2] * rows.shape[1])
     table = Table(rows, graph.arity)
@@ -258,7 +269,8 @@ def network_problem(rows: IntArray, strength: float, centred: bool, threads: int
         design = MRFDesign.reference(graph, threads=threads)
         penalty, start = L1(strength), Weights.zeros(design.n_features)
     messages = BeliefPropagation(tol=1e-4, warm=False)
-    structure = PairwiseMRF(graph, weights=np.array([table.total]), inference=messages, threads=threads)
+    kind = CompleteGraph if complete else PairwiseMRF
+    structure = kind(graph, weights=np.array([table.total]), inference=messages, threads=threads)
     return Problem((Batch(design, structure, table),), Log(), penalty, design.n_features), start
 
 
@@ -280,11 +292,13 @@ def letter(
     change: float,
     limit: float,
     threads: int,
+    complete: bool = False,
     rows: int | None = None,
 ) -> dict[str, Any]:
     """The structure of a letter's image, and how good a model of it that is by measures that do not trust messages."""
     train, test = (part[:rows] for part in images(letter))
-    problem, start = network_problem(train, share * len(train), centred, threads)
+    strength = share * len(train)
+    problem, start = network_problem(train, strength, threads, centred=centred, complete=complete)
     solver = Steady(METHODS[method](unit, tol), change)
     began, busy = time.perf_counter(), time.process_time()
     result = drive(solver, problem, start, Monitor(time_limit=limit))

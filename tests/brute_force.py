@@ -235,4 +235,4 @@ def enumerate_trees(trees: Arborescence, scores: ArcParts) -> Iterator[tuple[sli
         )
         outputs = (heads[:, None] * n_labels + labels).reshape(len(heads) * len(labels), n)
         values = part[np.arange(n), outputs].sum(axis=1)
-        yield slice(first, last), here, Enumeration(outputs, values, (n + 1) * n_labels)
+        yield slice(first, last), here, Enumeration(outputs, values, (n + 1) * n_labels, np.full(n, -1))

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_force import enumerate_batch
+from parsimon.design import Forbidden
 from parsimon.errors import ParsimonError
 from parsimon.label_schemes import constraints
-from parsimon.sequence_model import forbid
 from parsimon.structures import Chain, ChainParts
 from parsimon.structures.base import Oracle
 
@@ -255,7 +255,7 @@ def test_decoding_under_iob2(seed: int) -> None:
     allowed = constraints(names, "iob2")
     case = make_case(seed, [4, 1, 3], 5)
     scores = case.scores
-    forbid(scores, case.chain, allowed)
+    Forbidden.of(allowed, np.diff(case.chain.offsets)).strike_out(scores)
     best, labels = case.chain.argmax(ChainParts(scores.node.copy(), scores.pair))
     log_z, _ = case.chain.marginals(scores)
     for i, (tokens, outputs) in enumerate(enumerate_batch(case.chain, case.scores)):
