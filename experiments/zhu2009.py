@@ -520,7 +520,9 @@ def fits_of_words(
     """The fits of all folds, by method."""
     methods = [method for method in methods if chosen[method] is not None]
     data, folds = asked.drawn_words(words), range(asked.plan.folds)
-    wanted = [fits(data, method, [chosen[method]], folds) for method in methods]
+    # Without a penalty there is hardly an optimum; after a while it gets no better.
+    limits = {"CRF": {"limit": asked.plan.limit}} if asked.nine else {}
+    wanted = [fits(data, method, [chosen[method]], folds, **limits.get(method, {})) for method in methods]
     told = zip(methods, asked.outcomes("fit", wanted), strict=True)
     return {method: one["fits"][0] for method, one in told if one is not None}
 
