@@ -51,6 +51,9 @@ class Plan:
     edges: tuple[int, ...] = (2_500, 10_000, 40_000, 79_800)
     limit: float = 300.0  # seconds for a fit
     letter_limit: float = 100.0  # where it is of an image
+    sampling: tuple[
+        tuple[str, int], ...
+    ] = ()  # what is said of how likelihoods are sampled, if not the default
 
 
 SMALL = Plan(
@@ -69,6 +72,7 @@ SMALL = Plan(
     edges=(100,),
     limit=5.0,
     letter_limit=5.0,
+    sampling=(("chains", 2),),
 )
 LAMBDA = 64.0  # on the synthetic set
 SCALE = 0.3  # of the generating weights, which the paper does not give
@@ -255,6 +259,7 @@ def images(
         "change": 1e-4,
         "limit": asked.plan.letter_limit,
         "rows": asked.plan.rows,
+        **dict(asked.plan.sampling),
     }
     wanted = []
     for letter, method, unit in keys:

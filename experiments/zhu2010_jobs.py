@@ -294,6 +294,7 @@ def letter(
     threads: int,
     complete: bool = False,
     rows: int | None = None,
+    chains: int = 64,
 ) -> dict[str, Any]:
     """The structure of a letter's image, and how good a model of it that is by measures that do not trust messages."""
     train, test = (part[:rows] for part in images(letter))
@@ -314,7 +315,7 @@ def letter(
         "rows": len(train),
         "bethe": -(told_loss(problem, result.weights)) / (len(train) * n_pixels),
         "pseudo": conditional_likelihood(design, result.weights, test, threads),
-        "likelihood": sampled_likelihood(design, result.weights, test, threads),
+        "likelihood": sampled_likelihood(design, result.weights, test, threads, chains=chains),
         **average_images(problem, result.weights, threads),
         "data": train.mean(axis=0).round(4).tolist(),
     }
