@@ -88,6 +88,7 @@ class Plan:
     folds: int = 10
     folds_of_planes: int = 2  # in figure 6, for the cutting plane
     folds_of_nine: int = 3  # where nine folds are learnt from
+    words_of_nine: tuple[int, ...] = (100, 150)
     every: int = 1  # of the constants in a grid
     limit: float = 60.0  # seconds for a fit where constants are chosen
     race: float = 100.0  # and for a solver in the race
@@ -104,6 +105,7 @@ SMALL = Plan(
     folds=2,
     folds_of_planes=1,
     folds_of_nine=1,
+    words_of_nine=(6, 8),
     every=5,
     limit=5.0,
     race=1.0,
@@ -545,8 +547,10 @@ def figure4(asked: Asked) -> str:
 
 def figure4_nine_folds(asked: Asked) -> str:
     """The same with nine folds to learn from and one to test on."""
-    asked = replace(asked, nine=True, plan=replace(asked.plan, folds=asked.plan.folds_of_nine))
-    return words_figure(asked, "zhu2009-figure4-nine", chosen_for_words(asked, grids=NINE_GRIDS), [])
+    plan = asked.plan
+    chosen = chosen_for_words(replace(asked, nine=True), grids=NINE_GRIDS)
+    asked = replace(asked, nine=True, plan=replace(plan, folds=plan.folds_of_nine, words=plan.words_of_nine))
+    return words_figure(asked, "zhu2009-figure4-nine", chosen, [])
 
 
 def words_figure(
