@@ -634,21 +634,14 @@ def ocr_cutting_plane(asked: Asked) -> str:
 
 
 def m3n(asked: Asked) -> str:
-    """M3N solvers on one whole fold: time to a gap."""
-    return raced(asked, nine=False)
+    """M3N solvers on one whole fold: time to a gap.
 
-
-def m3n_nine_folds(asked: Asked) -> str:
-    """The same on nine folds together."""
-    return raced(asked, nine=True)
-
-
-def raced(asked: Asked, *, nine: bool) -> str:
-    """One job, so that nothing else of ours runs at the same time; the constant is that of the M3N on fewer words."""
+    One job, so that nothing else of ours runs at the same time; the constant is that of the M3N on fewer words.
+    """
     strength = chosen_for_words(asked, ["M3N"])["M3N"]
     if strength is None:
         return ""
-    data = {"name": "ocr", "words": asked.plan.race_words, "nine": nine}
+    data = {"name": "ocr", "words": asked.plan.race_words, "nine": False}
     settings = {"data": data, "strength": strength[0], "gaps": list(GAPS), "limit": asked.plan.race}
     told = asked.outcome("race", settings)
     if told is None:
@@ -682,7 +675,6 @@ PARTS: dict[str, Callable[[Asked], str]] = {
     "figure6": figure6,
     "ocr_cutting_plane": ocr_cutting_plane,
     "m3n": m3n,
-    "m3n_nine_folds": m3n_nine_folds,
 }
 
 

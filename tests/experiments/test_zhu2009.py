@@ -236,7 +236,6 @@ def test_tables_of_words(tables: Any, require_data: Callable[[str], None]) -> No
         ("figure6", "|"),
         ("ocr_cutting_plane", "ρ"),
         ("m3n", ""),
-        ("m3n_nine_folds", ""),
     ],
 )
 def test_tables_of_nothing(tables: Any, part: str, begins: str) -> None:
