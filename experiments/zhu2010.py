@@ -50,7 +50,7 @@ class Plan:
     seeds: int = 2
     edges: tuple[int, ...] = (2_500, 10_000, 40_000, 79_800)
     limit: float = 300.0  # seconds for a fit
-    letter_limit: float = 100.0  # where it is of an image
+    letter_limit: float = 40.0  # where it is of an image
     sampling: tuple[
         tuple[str, int], ...
     ] = ()  # what is said of how likelihoods are sampled, if not the default

@@ -294,7 +294,7 @@ def letter(
     threads: int,
     complete: bool = False,
     rows: int | None = None,
-    chains: int = 64,
+    chains: int = 16,
 ) -> dict[str, Any]:
     """The structure of a letter's image, and how good a model of it that is by measures that do not trust messages."""
     train, test = (part[:rows] for part in images(letter))
@@ -343,7 +343,7 @@ def conditional_likelihood(design: MRFDesign, weights: Weights, rows: IntArray, 
 
 
 def sampled_likelihood(
-    design: MRFDesign, weights: Weights, rows: IntArray, threads: int, *, steps: int = 200, chains: int = 64
+    design: MRFDesign, weights: Weights, rows: IntArray, threads: int, *, steps: int = 200, chains: int = 16
 ) -> float:
     """Mean log-likelihood a pixel on images that were not learnt from, log Z by annealed importance sampling.
 

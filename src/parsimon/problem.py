@@ -99,15 +99,18 @@ class Problem:
         """Whether steep features can be found without the gradient of all of them."""
         return all(hasattr(batch.design, "screen") for batch in self.batches)
 
-    def steep(self, values: Array, features: IntArray, threshold: float) -> Steep:
+    def steep(
+        self, values: Array, features: IntArray, threshold: float, narrow: Problem | None = None
+    ) -> Steep:
         """The features, of all, whose gradient is above a threshold, where only the given ones are not zero.
 
-        Memory goes with the data and with what is found, not with the number of features.
+        Memory goes with the data and with what is found, not with the number of features. `narrow` is the problem
+        restricted to these features, if somebody has it already.
         """
         of_active = np.zeros(len(features))
         total, marginals, looked = 0.0, [], []
-        for batch in self.batches:
-            small = batch.restrict(features).keeping()
+        for k, batch in enumerate(self.batches):
+            small = (batch.restrict(features) if narrow is None else narrow.batches[k]).keeping()
             scores = small.design.scores(values)
             value, parts, of_labels = self.loss.with_marginals(small.structure, scores, batch.gold)
             small.design.pullback(parts, of_active)

@@ -143,7 +143,7 @@ class Watched(Problem):
 
     def loss_and_gradient(self, w: Array) -> tuple[float, Array]:
         """Σ loss and the gradient of the features at hand; what is seen of the others is kept."""
-        view = look_at_all(self.whole, Weights(w, self.features, self.whole.n_features), 1.0)
+        view = look_at_all(self.whole, Weights(w, self.features, self.whole.n_features), 1.0, self)
         self.last[:] = [(w.copy(), view)]
         return view.loss, view.gradient_of(self.features)
 

@@ -209,15 +209,18 @@ class GroupView(View):
         return np.unique(np.concatenate([self.free, active, *parts]).astype(np.int64))
 
 
-def look_at_all(problem: Problem, weights: Weights, slack: float) -> View:
-    """Objective, the largest violation over all features or groups, who might come in, and a duality gap."""
+def look_at_all(problem: Problem, weights: Weights, slack: float, narrow: Problem | None = None) -> View:
+    """Objective, the largest violation over all features or groups, who might come in, and a duality gap.
+
+    `narrow` is the problem restricted to the features that have weights, if somebody has it already.
+    """
     penalty: Any = problem.penalty
     if penalty.groups is not None:
         return look_at_groups(problem, weights)
     active = weights.features
     assert active is not None
     mine = penalty.restrict(active)
-    steep = _steep(problem, weights, slack)
+    steep = _steep(problem, weights, slack, narrow)
     objective = steep.loss + mine.value(weights.values)
     others = ~np.isin(steep.features, active, assume_unique=True)
     known = np.concatenate([active, steep.features[others]])
@@ -237,13 +240,13 @@ def look_at_all(problem: Problem, weights: Weights, slack: float) -> View:
     return FeatureView(steep.loss, objective, largest, gap, steep.marginals, known, gradient, excess)
 
 
-def _steep(problem: Problem, weights: Weights, slack: float) -> Steep:
+def _steep(problem: Problem, weights: Weights, slack: float, narrow: Problem | None) -> Steep:
     """Features above `slack` of their threshold: by screening, or out of the gradient of all of them."""
     penalty: Any = problem.penalty
     active = weights.features
     assert active is not None
     if problem.can_screen and penalty.weight is None:
-        return problem.steep(weights.values, active, slack * penalty.l1)
+        return problem.steep(weights.values, active, slack * penalty.l1, narrow)
     marginals: list[Any] = []
     loss, gradient = problem.loss_and_full_gradient(weights.values, active, marginals)
     found = []
