@@ -92,7 +92,10 @@ def test_kinds_of_nodes_limit_labels(run: Any, trees: Path, tmp_path: Path) -> N
     options = ("-t", tmp_path / "kinds.tpl", "--kind-column", 1, "--parent-column", 0, "-q")
     assert run("train", "tree", trees, "-m", tmp_path / "k.model", *options).exit_code == 0
     (tmp_path / "new.txt").write_text("-1 list\n0 cell\n0 table\n")
-    labels = [line.split("\t")[1] for line in run("predict", tmp_path / "k.model", tmp_path / "new.txt").stdout.split("\n")[:3]]
+    labels = [
+        line.split("\t")[1]
+        for line in run("predict", tmp_path / "k.model", tmp_path / "new.txt").stdout.split("\n")[:3]
+    ]
     assert labels[0] == labels[2] == "ROOT"
     assert labels[1] in ("VALUE", "TEXT")
 
@@ -102,7 +105,21 @@ def test_trees_have_their_sequences_options(run: Any, trees: Path, tmp_path: Pat
     common = ("-m", tmp_path / "m.model", "-t", tmp_path / "trees.tpl")
     result = run("train", "tree", trees, *common, "--dev", tmp_path / "test.txt", "--json")
     assert json.loads(result.stdout)["dev"] == 1.0
-    result = run("train", "tree", trees, *common, "--loss", "hinge", "--l1", 0, "--l2", 1, "--solver", "frank-wolfe", "-q")
+    result = run(
+        "train",
+        "tree",
+        trees,
+        *common,
+        "--loss",
+        "hinge",
+        "--l1",
+        0,
+        "--l2",
+        1,
+        "--solver",
+        "frank-wolfe",
+        "-q",
+    )
     assert result.exit_code == 0, result.output
     refused(run("train", "tree", trees, *common, "--solver", "bcd"), "bcd")
     assert run("train", "tree", trees, *common, "--order", 2).exit_code == 2
@@ -119,7 +136,10 @@ def test_inspecting_a_tree_model(run: Any, tree_model: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("-1 a X\n0 b Y\n\nx c Z\n", ["trees.txt, line 4: the parent is 'x'", "column 0", "from 0 to 0, or -1"]),
+        (
+            "-1 a X\n0 b Y\n\nx c Z\n",
+            ["trees.txt, line 4: the parent is 'x'", "column 0", "from 0 to 0, or -1"],
+        ),
         ("-1 a X\n2 b Y\n", ["trees.txt, line 2: the parent is '2'", "from 0 to 1, or -1 for a root"]),
         ("-1 a X\n\n1 b Y\n0 b Y\n", ["trees.txt, line 3: this node is its own ancestor"]),
         ("-1 a X\n0 b\n", ["trees.txt, line 2"]),
@@ -138,7 +158,9 @@ def test_mistakes_in_trees_are_told_with_their_lines(
 def test_mistakes_about_what_to_read(run: Any, trees: Path, tmp_path: Path, tree_model: Path) -> None:
     common = ("-m", tmp_path / "x.model", "-t", tmp_path / "trees.tpl")
     refused(run("train", "tree", trees, "-m", tmp_path / "x.model"), "name a template file with -t")
-    refused(run("train", "tree", trees, *common, "--parent-column", 3), "line 1", "no column 3", "--parent-column")
+    refused(
+        run("train", "tree", trees, *common, "--parent-column", 3), "line 1", "no column 3", "--parent-column"
+    )
     refused(run("train", "tree", trees, *common, "--kind-column", 2), "no column 2 with kinds")
     refused(run("train", "tree", trees, *common, "--values", "v.csv"), "--values", "no directory of pages")
     refused(run("train", "tree", tmp_path / "none.txt", *common), "none.txt cannot be read")
@@ -158,7 +180,10 @@ def write_pages(folder: Path, n: int, seed: int) -> list[tuple[str, str, str]]:
     (folder / "more").mkdir(parents=True)
     for i in range(n):
         page = f"{'more/' * (i % 2)}{i}.html"
-        values = {"height": f"{rng.integers(5, 8)}-{rng.integers(0, 12)}", "weight": f"{rng.integers(160, 300)}"}
+        values = {
+            "height": f"{rng.integers(5, 8)}-{rng.integers(0, 12)}",
+            "weight": f"{rng.integers(160, 300)}",
+        }
         cells = [f"<tr><th>{name.title()}</th><td>{value}</td></tr>" for name, value in values.items()]
         rng.shuffle(cells)
         ads = "".join(f"<p>{rng.integers(160, 300)}</p>" for _ in range(3))
@@ -242,16 +267,27 @@ def test_pages_without_values_are_left_out_and_mentioned(run: Any, pages: Path, 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", ["t.csv, line 1: the columns of the table must be page, attribute and value, but they are none"]),
+        (
+            "",
+            ["t.csv, line 1: the columns of the table must be page, attribute and value, but they are none"],
+        ),
         ("page,attribute\n", ["line 1", "'page', 'attribute'"]),
-        ("page,attribute,value\n0.html,height\n", ["t.csv, line 2: there must be 3 cells", "but there are 2"]),
-        ("page,attribute,value\n\n0.html,,6-5\n", ["t.csv, line 3: the attribute is empty", "leave out the line"]),
+        (
+            "page,attribute,value\n0.html,height\n",
+            ["t.csv, line 2: there must be 3 cells", "but there are 2"],
+        ),
+        (
+            "page,attribute,value\n\n0.html,,6-5\n",
+            ["t.csv, line 3: the attribute is empty", "leave out the line"],
+        ),
         ("page,attribute,value\n", ["t.csv has no values"]),
         ("page,attribute,value\nno.html,height,6\n", ["'no.html'", "'0.html'", "named as in the directory"]),
         ('page,attribute,value\n0.html,height,"6\n', ["t.csv, line 2", "check the quotes"]),
     ],
 )
-def test_mistakes_in_tables_of_values(run: Any, pages: Path, tmp_path: Path, text: str, said: list[str]) -> None:
+def test_mistakes_in_tables_of_values(
+    run: Any, pages: Path, tmp_path: Path, text: str, said: list[str]
+) -> None:
     (tmp_path / "t.csv").write_text(text)
     refused(run("train", "tree", pages, "--values", tmp_path / "t.csv", "-m", tmp_path / "m.model"), *said)
     assert not (tmp_path / "m.model").exists()
@@ -262,7 +298,9 @@ def test_mistakes_about_pages(run: Any, pages: Path, page_model: Path, tmp_path:
     values = ("--values", tmp_path / "values.csv")
     refused(run("train", "tree", pages, *model), "--values TABLE", "page, attribute and value")
     refused(run("train", "tree", pages, *model, "--values", tmp_path / "no.csv"), "no.csv cannot be read")
-    refused(run("train", "tree", pages, *model, *values, "--parent-column", 1), "--parent-column", "leave it out")
+    refused(
+        run("train", "tree", pages, *model, *values, "--parent-column", 1), "--parent-column", "leave it out"
+    )
     (tmp_path / "empty").mkdir()
     refused(run("train", "tree", tmp_path / "empty", *model, *values), "empty has no pages", ".html")
     refused(run("evaluate", page_model, pages), "--values TABLE")

@@ -83,7 +83,9 @@ def evaluate(model: SequenceModel, job: Job) -> None:
         f"processed {len(pages)} page{'s' * (len(pages) != 1)}\n"
         f"average F1: {100 * scores.average_f1:6.2f}%; whole records right: {100 * scores.accuracy:6.2f}%\n"
     )
-    click.echo(table(("attribute", "F1"), [(a, f"{100 * f:.2f}%") for a, f in scores.f1.items()], "<>"), nl=False)
+    click.echo(
+        table(("attribute", "F1"), [(a, f"{100 * f:.2f}%") for a, f in scores.f1.items()], "<>"), nl=False
+    )
 
 
 Found = list[tuple[str, str, float]]  # attribute, value, and how probable it is that its text has this label
@@ -101,7 +103,9 @@ def found_values(model: SequenceModel, pages: dict[str, Page], threads: int) -> 
     names = list(pages)
     for first in range(0, len(names), AT_ONCE):
         some = names[first : first + AT_ONCE]
-        observations = model.observe(kinds.limit(tree_columns([page_tree(pages[name]) for name in some])), threads)
+        observations = model.observe(
+            kinds.limit(tree_columns([page_tree(pages[name]) for name in some])), threads
+        )
         labels = model.decode(observations, threads=threads)
         marginals, _ = model.marginals(observations, threads=threads)
         at = 0

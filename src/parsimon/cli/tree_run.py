@@ -125,7 +125,9 @@ def with_values(pages: dict[str, Page], values: Values, where: str, table: str) 
     check_values(pages, values, where, table)
     chosen = {name: page for name, page in pages.items() if name in values}
     if len(chosen) < len(pages):
-        say(f"{len(pages) - len(chosen)} of the {len(pages)} pages in {where} have no values and are left out")
+        say(
+            f"{len(pages) - len(chosen)} of the {len(pages)} pages in {where} have no values and are left out"
+        )
     lost = [
         (name, value)
         for name, page in chosen.items()
@@ -135,8 +137,8 @@ def with_values(pages: dict[str, Page], values: Values, where: str, table: str) 
     if lost:
         name, value = lost[0]
         say(
-            f"{len(lost)} values are no text of their page, such as {value!r} of {name}; a value must be all that stands "
-            "between two tags"
+            f"{len(lost)} values are no text of their page, such as {value!r} of {name}; a value must be all that "
+            "stands between two tags"
         )
     return chosen
 

@@ -29,7 +29,9 @@ class Page:
     tags: tuple[str, ...]
     parents: tuple[int, ...]
     texts: tuple[str, ...]  # of leaves, white space made single blanks; "" for elements
-    paths: tuple[tuple[str, ...], ...]  # tags of the nearest elements around a node, itself included; nearest last
+    paths: tuple[
+        tuple[str, ...], ...
+    ]  # tags of the nearest elements around a node, itself included; nearest last
     classes: tuple[tuple[str, ...], ...]  # id and class of these
 
     def __len__(self) -> int:
@@ -134,13 +136,13 @@ class _Nodes:
         """Every node, with what is around it."""
         paths: list[tuple[str, ...]] = []
         classes: list[tuple[str, ...]] = []
-        for tag, parent, own in zip(self._tags, self._parents, self._classes, strict=True):  # parents come first
+        for tag, parent, own in zip(
+            self._tags, self._parents, self._classes, strict=True
+        ):  # parents come first
             above = (paths[parent], classes[parent]) if parent >= 0 else ((), ())
             paths.append(above[0] if tag == TEXT else (*above[0], tag)[-REMEMBERED:])
             classes.append(above[1] if tag == TEXT else (*above[1], own)[-REMEMBERED:])
-        return Page(
-            tuple(self._tags), tuple(self._parents), tuple(self._texts), tuple(paths), tuple(classes)
-        )
+        return Page(tuple(self._tags), tuple(self._parents), tuple(self._texts), tuple(paths), tuple(classes))
 
     def _end_text(self) -> None:
         text = clean("".join(self._shown))

@@ -177,7 +177,9 @@ def _first_texts(page: Page) -> list[str]:
 
 def _title(page: Page) -> frozenset[str]:
     """The words of the page's title."""
-    texts = (text for text, path in zip(page.texts, page.paths, strict=True) if text and path[-1:] == ("title",))
+    texts = (
+        text for text, path in zip(page.texts, page.paths, strict=True) if text and path[-1:] == ("title",)
+    )
     return frozenset(re.findall(r"\w+", next(texts, "").lower()))
 
 

@@ -81,7 +81,9 @@ def read_values(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Val
         if row["value"] not in found:
             found.append(row["value"])
     if not values:
-        raise ParsimonError(f"{path} has no values; there must be a line for each, below the names of columns.")
+        raise ParsimonError(
+            f"{path} has no values; there must be a line for each, below the names of columns."
+        )
     return values
 
 
