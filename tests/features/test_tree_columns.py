@@ -121,8 +121,13 @@ def test_a_column_of_parents() -> None:
     X = parents_from_column(Columns.from_sequences([[("a", "-1"), ("b", "0")], [("c", "1"), ("d", "-1")]]), 1)
     assert X.links is not None
     assert X.links.parent.tolist() == [-1, 0, 3, -1]
-    assert X.sequence(1) == [("c",), ("d",)]
-    with pytest.raises(ParsimonError, match=r"tree 1: the parent of a node is 'x'"):
+    assert X.sequence(1) == [("c", "1"), ("d", "-1")]
+    for wrong in ("x", "1", "-2", "²", ""):
+        with pytest.raises(ParsimonError, match=rf"node 1: the parent is '{wrong}'"):
+            parents_from_column(Columns.from_sequences([[("a", "-1")], [("b", wrong)]]), 1)
+    with pytest.raises(ParsimonError, match="line 7: this node is its own ancestor"):
+        parents_from_column(Columns.from_sequences([[("a", "0")]]), 1, lambda node: f"line {node + 7}")
+    with pytest.raises(ParsimonError, match="node 1: the parent is 'x'"):
         parents_from_column(Columns.from_sequences([[("a", "-1")], [("b", "x")]]), 1)
     with pytest.raises(ParsimonError, match="no column 2 with parents"):
         parents_from_column(Columns.from_sequences([[("a", "-1")]]), 2)

@@ -21,7 +21,7 @@ from parsimon.html import (
     text_sequence,
 )
 from parsimon.html.page import TEXT, Page
-from parsimon.html.page_columns import CLASS, PLACE
+from parsimon.html.page_columns import ABOVE, BEFORE, CLASS, PATH, PLACE, TIMES, TITLE, WORDS
 from parsimon.structures.tree import check_parents
 
 PIECES = [
@@ -104,15 +104,33 @@ def test_encodings() -> None:
 
 
 def test_columns() -> None:
-    nodes, parents = page_tree(read_page("<div id=Box12 class='x  y'>A<b>B</b>C</div>"))
-    assert nodes[2][CLASS] == "box0.x.y"
-    assert [node[PLACE] for node, parent in zip(nodes, parents, strict=True) if parent == 2] == [
-        "0",
-        "1",
-        "2",
-    ]
-    flat = text_sequence(read_page("<div id=Box12>A<b>B</b></div>"))
-    assert [row[CLASS] for row in flat] == ["box0", ""]
+    page = read_page("<title>Jo Doe</title><div id=Box12 class='x  y'>A<b>Jo</b>C<i>Jo</i></div>")
+    nodes, parents = page_tree(page)
+    box = page.tags.index("div")
+    assert nodes[box][CLASS] == "box0.x.y"
+    inside = [node for node, parent in zip(nodes, parents, strict=True) if parent == box]
+    assert [node[PLACE] for node in inside] == ["0", "1", "2", "3"]
+    assert [node[CLASS] for node in inside] == ["box0.x.y", "", "box0.x.y", ""]
+    assert [node[ABOVE] for node in inside] == ["", "box0.x.y", "", "box0.x.y"]
+    assert [node[BEFORE] for node in inside] == ["jo doe", "a", "jo", "c"]
+    assert [node[TITLE] for node in inside] == ["none", "all", "none", "all"]
+    assert [node[TIMES] for node in inside] == ["1", "2", "1", "2"]
+    assert nodes[box][WORDS] == "a"
+    assert text_sequence(page)[1:] == inside
+
+
+def test_elements_with_one_child_make_way_for_it() -> None:
+    html = "<div><p class=one><span><b>A</b></span></p><ul class=two><li>B<li>C</ul></div>"
+    full, page = read_page(html, compact=False), read_page(html)
+    check_page(full)
+    assert full.tags == ("html", "body", "div", "p", "span", "b", TEXT, "ul", "li", TEXT, "li", TEXT)
+    assert page.tags == ("div", TEXT, "ul", TEXT, TEXT)
+    assert page.parents == (-1, 0, 0, 2, 2)
+    assert page.paths[1] == full.paths[6] == ("html", "body", "div", "p", "span", "b")
+    assert page.classes[1][-3:] == ("one", "", "")
+    values = {"name": ["A"], "team": ["C"]}
+    assert label_page(page, values) == ["record", "name", "of-team", "none", "team"]
+    assert [label_page(full, values)[t] for t in full.leaves] == ["name", "none", "team"]
 
 
 def make_pages(n: int, seed: int) -> tuple[list[Page], list[dict[str, list[str]]]]:
@@ -148,7 +166,7 @@ def test_texts_in_reading_order_suit_a_labeller_of_sequences() -> None:
     labels = [
         [label_page(page, record)[t] for t in page.leaves] for page, record in zip(pages, values, strict=True)
     ]
-    labeler = SequenceLabeler(TemplateSet.parse("U0:%x[0,10]\nU1:%x[0,2]\nB"), l1=0.2)
+    labeler = SequenceLabeler(TemplateSet.parse(f"U0:%x[0,{BEFORE}]\nU1:%x[0,{PATH}]\nB"), l1=0.2)
     labeler.fit([text_sequence(page) for page in pages], labels)
     assert labeler.score([text_sequence(page) for page in pages], labels) > 0.9
 

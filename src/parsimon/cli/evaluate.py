@@ -26,6 +26,7 @@ Examples:
   parsimon evaluate chunk.model test.txt --confusion
   parsimon evaluate chunk.model test.txt --json | jq .f1
   parsimon evaluate news.model test.jsonl
+  parsimon evaluate records.model test-pages/ --values test-values.csv
 """
 
 
@@ -35,6 +36,7 @@ class Job:
 
     model: str
     test: str
+    values: str | None
     raw: bool
     confusion: bool
     scheme: str | None
@@ -48,6 +50,12 @@ class Job:
 @command("evaluate", epilog=EXAMPLES, short_help="Score a model on labelled data.")
 @click.argument("model")
 @click.argument("test")
+@option(
+    "--values",
+    metavar="TABLE",
+    section="Reading",
+    help="For web pages: their values, a table with the columns page, attribute and value.",
+)
 @option(
     "--raw",
     is_flag=True,
@@ -75,17 +83,20 @@ def evaluate(**options: Any) -> None:
     precision, recall and F1 of spans, in all and by type. Other labels get a table with a line a label.
     Labels that the model does not know count as errors.
 
-    With a document model, TEST is a directory of class directories, JSON lines or lines 'label TAB text'.
+    With a document model, TEST is a directory of class directories, JSON lines or lines 'label TAB text'. With a
+    model of web pages it is a directory of pages, whose values are in --values TABLE.
     """
     job = Job(**options)
     from parsimon.metrics import evaluate as compare
     from parsimon.model_file import load_model
     from parsimon.report.tables import confusion_table, evaluation_record, evaluation_text
-    from parsimon.sequence_model import SequenceModel
 
     model = load_model(job.model)
-    if not isinstance(model, SequenceModel):
-        commands_of(model).evaluate(model, job)
+    commands = commands_of(model)
+    if job.values is not None and model.info.get("input") != "pages":
+        raise ParsimonError(f"{job.model} is no model of web pages, and --values is for these; leave it out.")
+    if commands is not None:
+        commands.evaluate(model, job)
         return
     file = column_file(job.test, job.encoding, job.separator, job.comment)
     gold, predicted = _labels(model, file, job)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from parsimon.errors import ParsimonError
@@ -22,15 +22,25 @@ class Part:
 
     name: str
     columns: Columns
-    observations: Observations
     text: bytes
     start: IntArray  # where each token's line begins in `text`
     end: IntArray
     lines_before: int
+    observed: Observations | None = None
+
+    @property
+    def observations(self) -> Observations:
+        """The attributes that the model knows."""
+        assert self.observed is not None
+        return self.observed
 
     def line_of(self, token: int) -> int:
         """The number of a token's line in the file, from 1."""
         return self.lines_before + self.text.count(b"\n", 0, int(self.start[token])) + 1
+
+    def place_of(self, token: int) -> str:
+        """A token's line for messages."""
+        return f"{self.name}, line {self.line_of(token)}"
 
     def observations_of(self, tokens: slice) -> Observations:
         """The attributes of one sequence, given by its tokens."""
@@ -39,7 +49,10 @@ class Part:
         from parsimon.features.observations import Observations
 
         length = np.array([tokens.stop - tokens.start], np.int32)
-        return Observations(self.observations.node[tokens], self.observations.pair[tokens], length)
+        seen, links = self.observations, self.observations.links
+        return Observations(
+            seen.node[tokens], seen.pair[tokens], length, None if links is None else links[tokens]
+        )
 
     def labels(self) -> list[str]:
         """The distinct strings of the last column, in order of first appearance."""
@@ -69,11 +82,12 @@ def parts(model: SequenceModel, file: ColumnFile, threads: int, *, labelled: boo
         raise ParsimonError(
             "this model was trained on ready-made features, not on columns; use it from Python."
         )
-    if model.info.get("structure") == "tree":
-        raise ParsimonError("this model labels the nodes of trees, not sequences; use it from Python.")
-    if not labelled and not any(transform.spec for _, transform in model.space.templates.inputs):
-        # Templates look at the columns as they are: only strings that the model knows matter.
-        file.strings, file.frozen, file.wanted = model.space.strings, True, model.needs_columns
+    if is_tree(model) and "parent_column" not in model.info:
+        raise ParsimonError(
+            "this model labels trees that were not read from a column file; use it from Python."
+        )
+    if not labelled:
+        look_up_only(file, model)
     session = model.space.session(file.strings)  # works out once what each string means to the templates
     lines = 0
     for columns, text, (start, end) in file:
@@ -81,17 +95,50 @@ def parts(model: SequenceModel, file: ColumnFile, threads: int, *, labelled: boo
             lines += text.count(b"\n")
             continue
         check_columns(model, file.name, columns.n_columns, labelled)
+        part = Part(file.name, columns, text, start, end, lines)
         inputs = Columns(columns.ids[:-1], columns.lengths, columns.strings) if labelled else columns
-        observations = session.observe(inputs, threads)
-        yield Part(file.name, columns, observations, text, start, end, lines)
+        if is_tree(model):
+            inputs = as_trees(inputs, model, part.place_of)
+        yield replace(part, observed=session.observe(inputs, threads))
         lines += text.count(b"\n")
+
+
+def is_tree(model: SequenceModel) -> bool:
+    """Whether the model labels trees: their nodes are its tokens."""
+    return model.info.get("structure") == "tree"
+
+
+def as_trees(columns: Columns, model: SequenceModel, place: Callable[[int], str]) -> Columns:
+    """Columns with links from the column of parents, and the labels that kinds of nodes allow."""
+    from parsimon.features.node_kinds import NodeKinds
+    from parsimon.features.tree_columns import parents_from_column
+
+    trees = parents_from_column(columns, model.info["parent_column"], place)
+    told = model.info.get("node_kinds")
+    return trees if told is None else NodeKinds.from_told(told, model.labels).limit(trees)
+
+
+def read_trees(file: ColumnFile, column: int) -> Columns:
+    """A whole file of trees, one of whose columns has parents; mistakes are told with their lines."""
+    from parsimon.features.columns import Columns
+    from parsimon.features.tree_columns import parents_from_column
+
+    trees, lines = [], 0
+    for columns, text, (start, end) in file:
+        if columns.n_tokens:
+            part = Part(file.name, columns, text, start, end, lines)
+            trees.append(parents_from_column(columns, column, part.place_of))
+        lines += text.count(b"\n")
+    if not trees:
+        raise ParsimonError(f"{file.name} has no nodes; it should have one node a line, with its label last.")
+    return Columns.concatenate(trees)
 
 
 def look_up_only(file: ColumnFile, model: SequenceModel) -> None:
     """Spares reading what the model has no use for: further columns, and strings that it does not know."""
     from parsimon.features.template_features import TemplateFeatures
 
-    if isinstance(model.space, TemplateFeatures):
+    if isinstance(model.space, TemplateFeatures) and not is_tree(model):  # parents need their strings
         file.wanted = model.needs_columns
         if not any(transform.spec for _, transform in model.space.templates.inputs):  # these need the strings
             file.strings, file.frozen = model.space.strings, True

@@ -1,4 +1,4 @@
-"""`parsimon predict`: a column file in, the same lines with their labels out; or documents in, labels out."""
+"""`parsimon predict`: a column file in, the same lines with their labels out; or documents or web pages in."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ Examples:
   parsimon predict chunk.model new.txt --kbest 3
   parsimon predict chunk.model half_done.txt --given-labels --scheme iob2
   parsimon predict news.model new.jsonl --format jsonl --marginals
+  parsimon predict records.model pages/ > records.tsv
 """
 
 
@@ -59,7 +60,7 @@ class Prediction:
     comment: str | None
 
 
-@command("predict", epilog=EXAMPLES, short_help="Label a column file, or documents.")
+@command("predict", epilog=EXAMPLES, short_help="Label a column file, documents or web pages.")
 @click.argument("model")
 @click.argument("input", default="-")
 @option(
@@ -82,7 +83,7 @@ class Prediction:
     type=click.Choice(["tsv", "jsonl"]),
     section="Output",
     show_default="tsv",
-    help="How labels of documents are written: 'label TAB probability', or JSON lines.",
+    help="How labels of documents and records of web pages are written: as a table, or as JSON lines.",
 )
 @option(
     "--kbest",
@@ -123,18 +124,21 @@ def predict(**options: Any) -> None:
 
     A document model labels documents: INPUT is a directory of text files (or of such directories), JSON lines
     with a "text", or a document a line. A line is written for each: its label, a tab and the probability.
+
+    A model of web pages finds their records: INPUT is a directory of pages, or one page. What is written is a table
+    with a line for every value: page, attribute and value, tabs between.
     """
     job = Prediction(**options)
     from parsimon.model_file import load_model
-    from parsimon.sequence_model import SequenceModel
 
     model = load_model(job.model)
-    if not isinstance(model, SequenceModel):
-        commands_of(model).predict(model, job)
+    commands = commands_of(model)
+    if commands is not None:
+        commands.predict(model, job)
         return
     if job.format is not None:
         raise ParsimonError(
-            f"{job.model} is a sequence model, and --format is for document models; leave it out."
+            f"{job.model} is a sequence model, and --format is for models of documents or web pages; leave it out."
         )
     labeller = Labeller(model, job, allowed_transitions(model, job.scheme))
     file = _input(job, model)

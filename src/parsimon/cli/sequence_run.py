@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import click
 
@@ -42,11 +42,44 @@ from parsimon.sequence_training import SequenceTraining
 from parsimon.solvers import SGDL1, SOLVERS, Online, Result, Solver, Status, choose_solver
 
 
-def run(job: SequenceJob) -> None:
+class Inputs(Protocol):
+    """Where templates and labelled data come from, and what a model must remember of that."""
+
+    def templates(self) -> TemplateSet:
+        """The templates that were asked for."""
+
+    def read(self, source: str, templates: Iterable[Template]) -> tuple[Columns, Labels]:
+        """Columns and labels, with all columns that the templates look at. Data to learn from are read first."""
+
+    def told(self) -> dict[str, Any]:
+        """What the model must know in order to read."""
+
+
+@dataclass(frozen=True)
+class SequenceInputs:
+    """Column files."""
+
+    job: SequenceJob
+
+    def templates(self) -> TemplateSet:
+        """Of a preset or a file."""
+        return read_templates(self.job, self.job.templates)
+
+    def read(self, source: str, templates: Iterable[Template]) -> tuple[Columns, Labels]:
+        """The file as it is."""
+        return read(self.job, source, templates)
+
+    def told(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+
+def run(job: SequenceJob, inputs: Inputs | None = None) -> None:
     """Everything that can be refused is refused before any work."""
     began = time.perf_counter()
+    inputs = inputs or SequenceInputs(job)
     check_files(job)
-    templates = read_templates(job, job.templates)
+    templates = inputs.templates()
     growth = growth_of(job, templates)
     check_selection(job)
     tolerance = check_solver(job)
@@ -63,7 +96,7 @@ def run(job: SequenceJob) -> None:
         )
         training = settings(job, growth, [watch] if log is None else [watch, log], resume)
         try:
-            trained = fit(job, training, templates, initial, watch, began)
+            trained = fit(job, inputs, training, templates, initial, watch, began)
             watch.phase(f"writing {job.model.name}")
             write(job, trained.model)
         except KeyboardInterrupt:
@@ -331,6 +364,7 @@ class Trained:
 
 def fit(
     job: SequenceJob,
+    inputs: Inputs,
     training: SequenceTraining,
     templates: TemplateSet,
     initial: SequenceModel | None,
@@ -340,17 +374,18 @@ def fit(
     """Reads and trains."""
     watch.phase(f"reading {Path(job.train).name}")
     looked_at = [t for stage in stages_of(training, templates) for t in stage]
-    X, y = read(job, job.train, looked_at)
+    X, y = inputs.read(job.train, looked_at)
     dev = None
     if job.dev is not None:
         watch.phase(f"reading {Path(job.dev).name}")
-        dev = read(job, job.dev, looked_at)
+        dev = inputs.read(job.dev, looked_at)
         if (dev[1].ids < 0).any():
             raise ParsimonError(f"{job.dev} has tokens without a label; development data need all of them.")
     if not job.grow:  # else every stage says so
         watch.phase("making features" if job.select is None else f"choosing templates: {job.select}")
     space = TemplateFeatures(templates, cutoff=job.cutoff)
-    return Trained(*training.run(space, X, y, dev=dev, start=initial, began=began, tell=watch.phase))
+    model, result = training.run(space, X, y, dev=dev, start=initial, began=began, tell=watch.phase)
+    return Trained(replace(model, info={**model.info, **inputs.told()}), result)
 
 
 def stages_of(training: SequenceTraining, templates: TemplateSet) -> list[TemplateSet]:
@@ -367,14 +402,19 @@ def read(job: SequenceJob, source: str, templates: Iterable[Template]) -> tuple[
             f"{file.name} has no tokens; it should have one token a line, with its label last."
         )
     X, y = split_labels(columns, file.name, job.unknown)
+    check_columns(X, file.name, templates)
+    return X, y
+
+
+def check_columns(X: Columns, name: str, templates: Iterable[Template]) -> None:
+    """Refuses columns that are fewer than the templates look at."""
     for template in templates:
         for test in template.tests:
             if test.column >= X.n_columns:
                 raise ParsimonError(
-                    f"{file.name} has {X.n_columns} column{'s' * (X.n_columns != 1)} besides the label, but "
+                    f"{name} has {X.n_columns} column{'s' * (X.n_columns != 1)} besides the label, but "
                     f"template {template.source!r} looks at column {test.column} (they are counted from 0)."
                 )
-    return X, y
 
 
 # --- Afterwards ---------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from parsimon.data.treebank_files import TreebankFile, read_treebank
     from parsimon.data.treebank_sets import load_treebank
     from parsimon.data.treebanks import Treebank
+    from parsimon.data.web_records import WebRecord, load_web_records
 
 __all__ = [
     "REGISTRY",
@@ -42,6 +43,7 @@ __all__ = [
     "OCRWords",
     "Treebank",
     "TreebankFile",
+    "WebRecord",
     "archive",
     "folds",
     "is_available",
@@ -57,6 +59,7 @@ __all__ = [
     "load_python_code",
     "load_treebank",
     "load_treebank_pos",
+    "load_web_records",
     "make_network",
     "make_sequences",
     "member",
@@ -73,6 +76,7 @@ _HOME = {
     "OCRWords": "ocr_letters",
     "Treebank": "treebanks",
     "TreebankFile": "treebank_files",
+    "WebRecord": "web_records",
     "folds": "splits",
     "label_python": "python_labels",
     "load_amazon": "documents",
@@ -84,6 +88,7 @@ _HOME = {
     "load_python_code": "python_code",
     "load_treebank": "treebank_sets",
     "load_treebank_pos": "tagged_text",
+    "load_web_records": "web_records",
     "make_network": "synthetic_networks",
     "make_sequences": "synthetic_sequences",
     "phonemes": "letter_to_sound",

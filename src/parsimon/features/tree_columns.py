@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from parsimon.arrays import IntArray
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, offsets_of
 from parsimon.features.links import Links
-from parsimon.structures.tree import check_parents
+from parsimon.structures.tree import check_parents, in_cycles
 
 
 def tree_columns(trees: Iterable[tuple[Sequence[Any], Sequence[int]]]) -> Columns:
@@ -46,31 +46,47 @@ def with_parents(columns: Columns, parent: IntArray) -> Columns:
     return Columns(columns.ids, columns.lengths, columns.strings, Links.from_parents(absolute))
 
 
-def parents_from_column(columns: Columns, column: int, name: str = "the input") -> Columns:
+def parents_from_column(
+    columns: Columns, column: int, place: Callable[[int], str] = "node {}".format
+) -> Columns:
     """Trees from columns one of which has each node's parent: its number within the tree, counted from 0, or −1.
 
-    That column is taken out.
+    The column stays where it is. `place` says where a node was read (``trees.txt, line 7``), for what is said about
+    mistakes.
 
     >>> from parsimon.features.columns import Columns
     >>> from parsimon.features.tree_columns import parents_from_column
-    >>> X = parents_from_column(Columns.from_sequences([[("-1", "div"), ("0", "a")]]), 0)
-    >>> X.n_columns, X.links.parent.tolist()
-    (1, [-1, 0])
+    >>> parents_from_column(Columns.from_sequences([[("-1", "div"), ("0", "a")]]), 0).links.parent.tolist()
+    [-1, 0]
     """
+    if not columns.n_tokens:
+        return Columns(columns.ids, columns.lengths, columns.strings, Links.from_parents([]))
     if not 0 <= column < columns.n_columns:
         raise ParsimonError(
-            f"{name} has {columns.n_columns} columns, so there is no column {column} with parents (counted from 0)."
+            f"{place(0)}: there are {columns.n_columns} columns, so there is no column {column} with parents (columns "
+            "are counted from 0); name it with --parent-column."
         )
     numbers, inverse = np.unique(columns.ids[column], return_inverse=True)
     texts = columns.strings.get_all(np.ascontiguousarray(numbers))
-    wrong = [i for i, text in enumerate(texts) if not text.removeprefix("-").isdecimal()]
-    if wrong:
-        node = int(np.flatnonzero(np.isin(inverse, wrong))[0])
-        tree = int(np.searchsorted(offsets_of(columns.lengths), node, side="right")) - 1
+    known = np.array([int(text) if _is_number(text) else -2 for text in texts], np.int64)
+    parent = known[inverse]
+    size = np.repeat(columns.lengths, columns.lengths)
+    wrong = np.flatnonzero((parent < -1) | (parent >= size))
+    if len(wrong):
+        node = int(wrong[0])
         raise ParsimonError(
-            f"{name}, tree {tree}: the parent of a node is {texts[inverse[node]]!r}, but column {column} must have the "
-            "number of a node, counted from 0, or -1 for roots."
+            f"{place(node)}: the parent is {texts[inverse[node]]!r}, but column {column} must have the number of a "
+            f"node of the same tree, from 0 to {size[node] - 1}, or -1 for a root."
         )
-    parent = np.array([int(text) for text in texts], np.int64)[inverse]
-    left = np.ascontiguousarray(np.delete(columns.ids, column, axis=0))
-    return with_parents(Columns(left, columns.lengths, columns.strings), parent)
+    first = np.repeat(offsets_of(columns.lengths)[:-1], columns.lengths)
+    absolute = np.where(parent < 0, -1, parent + first)
+    looping = in_cycles(absolute)
+    if len(looping):
+        raise ParsimonError(
+            f"{place(int(looping[0]))}: this node is its own ancestor; parents must lead to a root, whose parent is -1."
+        )
+    return Columns(columns.ids, columns.lengths, columns.strings, Links.from_parents(absolute))
+
+
+def _is_number(text: str) -> bool:
+    return text.removeprefix("-").isdecimal() and len(text) < 12

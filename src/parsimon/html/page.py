@@ -1,14 +1,15 @@
-"""A page as a tree: elements that have text somewhere inside them, and the texts as leaves, in reading order."""
+"""A page as a tree: the texts as leaves in reading order, and the elements that hold several of them together."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from parsimon.errors import ParsimonError
 
 TEXT = "#text"  # the tag of leaves
+REMEMBERED = 6  # elements around a node
 _NOT_SHOWN = frozenset({"script", "style", "noscript", "template"})
 _SPACE = re.compile(r"[\s\u00a0\u200b]+")
 
@@ -18,17 +19,20 @@ class Page:
     """Nodes in reading order, each with its parent's number (−1 for roots).
 
     >>> from parsimon.html import read_page
-    >>> page = read_page("<div class=card><b>Height <p>6-5<br>")
-    >>> [(tag, text) for tag, text in zip(page.tags, page.texts) if text]
-    [('#text', 'Height'), ('#text', '6-5')]
-    >>> page.parents
-    (-1, 0, 1, 2, 3, 2, 5)
+    >>> page = read_page("<div class=card><h2>Jo</h2><p>Height <b>6-5</b></p></div>")
+    >>> page.tags, page.parents
+    (('div', '#text', 'p', '#text', '#text'), (-1, 0, 0, 2, 2))
+    >>> page.texts[-1], page.paths[-1]
+    ('6-5', ('html', 'body', 'div', 'p', 'b'))
     """
 
     tags: tuple[str, ...]
     parents: tuple[int, ...]
     texts: tuple[str, ...]  # of leaves, white space made single blanks; "" for elements
-    classes: tuple[str, ...]  # id and class of elements
+    paths: tuple[
+        tuple[str, ...], ...
+    ]  # tags of the nearest elements around a node, itself included; nearest last
+    classes: tuple[tuple[str, ...], ...]  # id and class of these
 
     def __len__(self) -> int:
         return len(self.tags)
@@ -39,13 +43,15 @@ class Page:
         return tuple(t for t, tag in enumerate(self.tags) if tag == TEXT)
 
 
-def read_page(html: str | bytes, *, encoding: str | None = None) -> Page:
+def read_page(html: str | bytes, *, encoding: str | None = None, compact: bool = True) -> Page:
     """Reads HTML as browsers do: whatever is wrong with it, there is a tree.
 
     Without `encoding`, bytes are UTF-8 if they can be, else what the page says. Scripts, styles, comments and elements
-    without any text are left out.
+    without any text are left out; if `compact`, so are elements with a single child, which say nothing about what
+    belongs together: the child takes their place, and `paths` and `classes` still tell of them.
     """
-    return _pruned(_collected(_as_text(html, encoding)))
+    page = _collected(_as_text(html, encoding))
+    return _without(page, _single(page)) if compact else page
 
 
 def clean(text: str | None) -> str:
@@ -75,7 +81,7 @@ def _collected(html: str | bytes) -> Page:
     known = isinstance(html, str)
     data = html.encode("utf-8", "replace") if isinstance(html, str) else html
     if not data.strip():
-        return Page((), (), (), ())
+        return Page((), (), (), (), ())
     nodes = _Nodes()
     parser = etree.HTMLParser(target=nodes, encoding="utf-8" if known else None, recover=True, huge_tree=True)
     parser.feed(data.replace(b"\0", b" "))
@@ -124,7 +130,19 @@ class _Nodes:
     def close(self) -> Page:
         """The end of the page."""
         self._end_text()
-        return Page(tuple(self._tags), tuple(self._parents), tuple(self._texts), tuple(self._classes))
+        return _without(self._everything(), _empty(self._parents, self._texts))
+
+    def _everything(self) -> Page:
+        """Every node, with what is around it."""
+        paths: list[tuple[str, ...]] = []
+        classes: list[tuple[str, ...]] = []
+        for tag, parent, own in zip(
+            self._tags, self._parents, self._classes, strict=True
+        ):  # parents come first
+            above = (paths[parent], classes[parent]) if parent >= 0 else ((), ())
+            paths.append(above[0] if tag == TEXT else (*above[0], tag)[-REMEMBERED:])
+            classes.append(above[1] if tag == TEXT else (*above[1], own)[-REMEMBERED:])
+        return Page(tuple(self._tags), tuple(self._parents), tuple(self._texts), tuple(paths), tuple(classes))
 
     def _end_text(self) -> None:
         text = clean("".join(self._shown))
@@ -140,20 +158,40 @@ class _Nodes:
         return len(self._tags) - 1
 
 
-def _pruned(page: Page) -> Page:
-    """Without elements that have no text inside."""
-    kept = [bool(text) for text in page.texts]
-    for t in range(len(page) - 1, -1, -1):  # children come after their parents
-        if kept[t] and page.parents[t] >= 0:
-            kept[page.parents[t]] = True
-    number, n = [-1] * len(page), 0
-    for t, keep in enumerate(kept):
-        if keep:
-            number[t], n = n, n + 1
-    chosen = [t for t, keep in enumerate(kept) if keep]
+def _empty(parents: Sequence[int], texts: Sequence[str]) -> list[bool]:
+    """Which nodes have no text inside."""
+    empty = [not text for text in texts]
+    for t in range(len(parents) - 1, -1, -1):  # children come after their parents
+        if not empty[t] and parents[t] >= 0:
+            empty[parents[t]] = False
+    return empty
+
+
+def _single(page: Page) -> list[bool]:
+    """Which elements have a single child."""
+    children = [0] * len(page)
+    for parent in page.parents:
+        if parent >= 0:
+            children[parent] += 1
+    return [n == 1 for n in children]
+
+
+def _without(page: Page, dropped: Sequence[bool]) -> Page:
+    """Some nodes left out; what hangs on them hangs on the next above instead."""
+    number: list[int] = []  # of each node, or of the one above it that is kept
+    kept = [t for t, drop in enumerate(dropped) if not drop]
+    new = 0
+    for parent, drop in zip(page.parents, dropped, strict=True):
+        if drop:
+            number.append(number[parent] if parent >= 0 else -1)
+        else:
+            number.append(new)
+            new += 1
+    parents = (page.parents[t] for t in kept)
     return Page(
-        tuple(page.tags[t] for t in chosen),
-        tuple(number[page.parents[t]] if page.parents[t] >= 0 else -1 for t in chosen),
-        tuple(page.texts[t] for t in chosen),
-        tuple(page.classes[t] for t in chosen),
+        tuple(page.tags[t] for t in kept),
+        tuple(number[parent] if parent >= 0 else -1 for parent in parents),
+        tuple(page.texts[t] for t in kept),
+        tuple(page.paths[t] for t in kept),
+        tuple(page.classes[t] for t in kept),
     )
