@@ -139,8 +139,8 @@ class TouchedRows {
   private:
     static constexpr uint32_t chunk_bits = 20, chunk_size = 1u << chunk_bits;
 
-    // Rows have room for 0, 2, 4, 8, … entries.
-    static uint32_t capacity(uint32_t n) { return n ? std::bit_ceil(std::max(n, 2u)) : 0; }
+    // Rows have room for 0, 2, 4, 8, … entries; for 1 where there is one column only.
+    uint32_t capacity(uint32_t n) const { return n ? std::bit_ceil(std::max(n, features_->width > 1 ? 2u : 1u)) : 0; }
 
     uint32_t take(uint32_t room) {
         std::vector<uint32_t>& list = free_[std::bit_width(room) - 1];
@@ -203,18 +203,31 @@ class OnlineWeights {
     // body(column, weight) for the attributes that fire on a row; `last` is as far as entries may be looked ahead.
     template <class Body>
     void visit(int p, const Csr& rows, int64_t r, int64_t last, Body&& body) {
-        TouchedRows& part = parts_[p];
         const int32_t* index = rows.index.data();
-        const bool valued = !rows.value.empty();
-        for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i) {
-            if (i + 24 < last) part.prefetch_head(index[i + 24]);
-            if (i + 10 < last) part.prefetch_entries(index[i + 10]);
-            if (late_) settle(p, index[i]);
-            const TouchedRows::Head& head = part.head(index[i]);
+        const auto attribute = [index](int64_t i) { return index[i]; };
+        if (rows.value.empty()) {
+            visit_each(p, attribute, rows.start[r], rows.start[r + 1], last, [&](int64_t, uint32_t column, double weight) { body(column, weight); });
+        } else {
+            const double* value = rows.value.data();
+            visit_each(p, attribute, rows.start[r], rows.start[r + 1], last,
+                  [&](int64_t i, uint32_t column, double weight) { body(column, value[i] * weight); });
+        }
+    }
+
+    // body(i, column, weight) for attribute(i), i = first … end − 1.
+    template <class Attribute, class Body>
+    void visit_each(int p, Attribute&& attribute, int64_t first, int64_t end, int64_t last, Body&& body) {
+        TouchedRows& part = parts_[p];
+        for (int64_t i = first; i < end; ++i) {
+            if (i + 24 < last) part.prefetch_head(attribute(i + 24));
+            if (i + 10 < last) part.prefetch_entries(attribute(i + 10));
+            const int64_t a = attribute(i);
+            if (late_) settle(p, a);
+            const TouchedRows::Head& head = part.head(a);
             if (!head.n) continue;
-            const double times = blocks_[head.block].scale * (valued ? rows.value[i] : 1.0);
+            const double scale = blocks_[head.block].scale;
             const Entry* row = part.entries(head);
-            for (uint32_t k = 0; k < head.n; ++k) body(row[k].column, times * row[k].value);
+            for (uint32_t k = 0; k < head.n; ++k) body(i, row[k].column, scale * row[k].value);
         }
     }
 
