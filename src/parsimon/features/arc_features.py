@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parsimon._core import ArcDictionary, ArcSentences, StringTable
-from parsimon.arrays import Array, IntArray
+from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.data.treebanks import Treebank
 from parsimon.features.arc_templates import LENGTHS, ArcColumn, ArcTemplate, ArcTemplates
 from parsimon.features.columns import offsets_of
@@ -82,8 +82,9 @@ class ArcFeatures:
         """An empty space with some of the templates."""
         return ArcFeatures(self.templates.only(kept), self.cutoff)
 
-    def keep(self, attributes: IntArray) -> ArcFeatures:
-        """The space of some attributes (ascending), numbered anew; what no attribute needs is left out."""
+    def keep(self, node: BoolArray, pair: BoolArray) -> ArcFeatures:
+        """The space of some attributes only, numbered anew; templates and strings that none needs are left out."""
+        attributes = np.flatnonzero(node)
         values = self._values(attributes)
         kept = np.zeros(len(self.templates), bool)
         kept[self.node_templates(attributes)] = True

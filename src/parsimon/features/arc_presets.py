@@ -3,6 +3,8 @@
 `mcdonald` is the default: the templates of McDonald et al. (2005, table 1) with lemmas, morphological features and
 suffixes, most of them with direction and length of the arc.
 
+`relations` is what a parser looks at to name the relation between a word and its head, which it already has.
+
 `martins-parsing` is the set of Martins et al. (2011, section 5), who made "684 feature templates for each candidate
 arc by conjoining the words, shapes, lemmas, and POS of the head and the modifier, as well as the contextual POS, and
 the distance and direction of attachment". They do not list them; this is a reconstruction with as many. It has 171
@@ -138,4 +140,32 @@ def mcdonald() -> ArcTemplates:
     )
 
 
-PRESETS: dict[str, Callable[[], ArcTemplates]] = {"mcdonald": mcdonald, "martins-parsing": martins_parsing}
+def relations() -> ArcTemplates:
+    """What tells the relation of a word to its head, once that is known."""
+    ends = [
+        ("h.form",), ("h.upos",), ("m.form",), ("m.upos",), ("m.lower",), ("m.suffix:3",), ("h.lemma",), ("m.lemma",),
+        ("m.upos", "m.feats"), ("h.upos", "h.feats"), ("m.upos", "m.feat"), ("h.upos", "m.feat"),
+    ]  # fmt: skip
+    both = [
+        ("h.form", "m.form"), ("h.upos", "m.upos"), ("h.upos", "m.form"), ("h.form", "m.upos"), ("h.lemma", "m.lemma"),
+        ("h.upos", "m.lemma"), ("h.lemma", "m.upos"), ("h.upos", "m.upos", "m.feats"), ("h.upos", "h.feats", "m.upos"),
+        ("h.lemma", "m.upos", "m.feats"), ("h.xpos", "m.xpos"), ("h.upos", "m.suffix:3"),
+    ]  # fmt: skip
+    around = [
+        ("m-1.upos", "m.upos"), ("m.upos", "m+1.upos"), ("m-1.upos", "m.upos", "m+1.upos"), ("m-1.form", "m.upos"),
+        ("m.upos", "m+1.form"), ("h.upos", "m-1.upos", "m.upos"), ("h.upos", "m.upos", "m+1.upos"),
+        ("h-1.upos", "h.upos", "m.upos"), ("h.upos", "h+1.upos", "m.upos"), ("h.upos", "b.upos", "m.upos"),
+        ("h.form", "m-1.form"), ("h.upos", "m-1.form", "m.upos"),
+    ]  # fmt: skip
+    return _joined(
+        _templates([*ends, *both, *around], ("dir",)),
+        _templates([("h.upos", "m.upos"), ("m.form",), ("m.upos",)], ("dir+dist",)),
+        _templates([()], ("bias", "dir+dist")),
+    )
+
+
+PRESETS: dict[str, Callable[[], ArcTemplates]] = {
+    "mcdonald": mcdonald,
+    "martins-parsing": martins_parsing,
+    "relations": relations,
+}
