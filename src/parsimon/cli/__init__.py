@@ -16,8 +16,9 @@ from parsimon.cli.presets import presets
 from parsimon.cli.sample import sample
 from parsimon.cli.train import train
 from parsimon.cli.train_document import document
+from parsimon.cli.train_parser import parser
 
-__all__ = ["document", "main", "program"]
+__all__ = ["document", "main", "parser", "program"]
 
 EXAMPLES = """
 \b
@@ -28,6 +29,7 @@ Examples:
   parsimon inspect chunk.model --top 20
   parsimon train document reviews/ -m reviews.model
   parsimon explain reviews.model new.jsonl --html why.html
+  parsimon train parser train.conllu -m english.model
   parsimon learn network survey.csv -m survey.model --draw survey.png
 """
 
@@ -40,7 +42,7 @@ def program() -> None:
     Sequences are in column files: one token a line, its columns separated by blanks or tabs, the label last, and
     an empty line after every sequence. Feature templates are those of Wapiti and CRF++. Documents are in
     directories of classes, JSON lines, or lines 'label TAB text'. Tables are CSV files with names in the first line.
-    '-' stands for standard input.
+    Treebanks are in CoNLL-U or CoNLL-X. '-' stands for standard input.
     """
 
 

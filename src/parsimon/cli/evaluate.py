@@ -11,7 +11,14 @@ import click
 from parsimon.cli.failures import say
 from parsimon.cli.labelling import allowed_transitions, parts
 from parsimon.cli.model_kinds import commands_of
-from parsimon.cli.options import column_file, command, option, reading_options, threads_option
+from parsimon.cli.options import (
+    column_file,
+    command,
+    decoding_option,
+    option,
+    reading_options,
+    threads_option,
+)
 from parsimon.errors import ParsimonError
 
 if TYPE_CHECKING:
@@ -26,6 +33,7 @@ Examples:
   parsimon evaluate chunk.model test.txt --confusion
   parsimon evaluate chunk.model test.txt --json | jq .f1
   parsimon evaluate news.model test.jsonl
+  parsimon evaluate english.model test.conllu
 """
 
 
@@ -38,6 +46,7 @@ class Job:
     raw: bool
     confusion: bool
     scheme: str | None
+    decoding: str | None
     as_json: bool
     threads: int
     encoding: str
@@ -60,6 +69,7 @@ class Job:
     section="Scoring",
     help="Predict only label sequences that are valid in this scheme.",
 )
+@decoding_option
 @option(
     "--confusion", is_flag=True, section="Output", help="Also show which labels are taken for which others."
 )
@@ -75,7 +85,9 @@ def evaluate(**options: Any) -> None:
     precision, recall and F1 of spans, in all and by type. Other labels get a table with a line a label.
     Labels that the model does not know count as errors.
 
-    With a document model, TEST is a directory of class directories, JSON lines or lines 'label TAB text'.
+    With a document model, TEST is a directory of class directories, JSON lines or lines 'label TAB text'. With a parser
+    it is a treebank in CoNLL-U or CoNLL-X, and what is printed are attachment scores (UAS, LAS) over all words and
+    without punctuation, and how well arcs of each length and each relation are found.
     """
     job = Job(**options)
     from parsimon.metrics import evaluate as compare
@@ -87,6 +99,8 @@ def evaluate(**options: Any) -> None:
     if not isinstance(model, SequenceModel):
         commands_of(model).evaluate(model, job)
         return
+    if job.decoding is not None:
+        raise ParsimonError(f"{job.model} is a sequence model, and --decoding is for parsers; leave it out.")
     file = column_file(job.test, job.encoding, job.separator, job.comment)
     gold, predicted = _labels(model, file, job)
     evaluation = compare(gold, predicted, raw=job.raw)  # type: ignore[arg-type]  # no label is None here

@@ -5,7 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-COMMANDS = {"document": "parsimon.cli.documents", "network": "parsimon.cli.networks"}
+COMMANDS = {
+    "document": "parsimon.cli.documents",
+    "network": "parsimon.cli.networks",
+    "parser": "parsimon.cli.parsers",
+}
 
 
 def commands_of(model: Any) -> Any:

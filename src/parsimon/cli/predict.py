@@ -1,4 +1,4 @@
-"""`parsimon predict`: a column file in, the same lines with their labels out; or documents in, labels out."""
+"""`parsimon predict`: a column file in, the same lines with labels out; documents in, labels out; or trees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from parsimon.cli.failures import say
 from parsimon.cli.labelling import Part, allowed_transitions, look_up_only, parts
 from parsimon.cli.live_input import LiveInput
 from parsimon.cli.model_kinds import commands_of
-from parsimon.cli.options import column_file, command, option, reading_options, threads_option
+from parsimon.cli.options import (
+    column_file,
+    command,
+    decoding_option,
+    option,
+    reading_options,
+    threads_option,
+)
 from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
 
@@ -37,6 +44,7 @@ Examples:
   parsimon predict chunk.model new.txt --kbest 3
   parsimon predict chunk.model half_done.txt --given-labels --scheme iob2
   parsimon predict news.model new.jsonl --format jsonl --marginals
+  parsimon predict english.model new.conllu > parsed.conllu
 """
 
 
@@ -52,6 +60,7 @@ class Prediction:
     given_labels: bool
     unknown: Sequence[str]
     scheme: str | None
+    decoding: str | None
     format: str | None
     threads: int
     encoding: str
@@ -59,7 +68,7 @@ class Prediction:
     comment: str | None
 
 
-@command("predict", epilog=EXAMPLES, short_help="Label a column file, or documents.")
+@command("predict", epilog=EXAMPLES, short_help="Label a column file or documents, or parse.")
 @click.argument("model")
 @click.argument("input", default="-")
 @option(
@@ -75,7 +84,8 @@ class Prediction:
     "--marginals",
     is_flag=True,
     section="Output",
-    help="Add a column: the probability of the label; for documents, the probabilities of all labels.",
+    help="Add a column: the probability of the label; for documents, the probabilities of all labels; for parsers, "
+    "that of every head, as ArcProb=0.98 in the last column.",
 )
 @option(
     "--format",
@@ -97,6 +107,7 @@ class Prediction:
     section="Constraints",
     help="Only label sequences that are valid in this scheme; 'auto' tells it from the labels.",
 )
+@decoding_option
 @option(
     "--given-labels",
     is_flag=True,
@@ -123,6 +134,9 @@ def predict(**options: Any) -> None:
 
     A document model labels documents: INPUT is a directory of text files (or of such directories), JSON lines
     with a "text", or a document a line. A line is written for each: its label, a tab and the probability.
+
+    A parser reads CoNLL-U or CoNLL-X and writes the same file with heads and relations; those of INPUT are not looked
+    at, and may be '_'.
     """
     job = Prediction(**options)
     from parsimon.model_file import load_model
@@ -132,10 +146,9 @@ def predict(**options: Any) -> None:
     if not isinstance(model, SequenceModel):
         commands_of(model).predict(model, job)
         return
-    if job.format is not None:
-        raise ParsimonError(
-            f"{job.model} is a sequence model, and --format is for document models; leave it out."
-        )
+    for name, given, kind in (("--format", job.format, "document models"), ("--decoding", job.decoding, "parsers")):
+        if given is not None:
+            raise ParsimonError(f"{job.model} is a sequence model, and {name} is for {kind}; leave it out.")
     labeller = Labeller(model, job, allowed_transitions(model, job.scheme))
     file = _input(job, model)
     encode = _encoder(file.encoding)

@@ -1,5 +1,6 @@
 """Estimators: the scikit-learn contract around the library's parts. No algorithms live here."""
 
+from parsimon.estimators.dependency_parser import DependencyParser
 from parsimon.estimators.document_classifier import DocumentClassifier
 from parsimon.estimators.markov_network import MarkovNetwork
 from parsimon.estimators.overlapping_group_lasso import (
@@ -13,6 +14,7 @@ from parsimon.estimators.overlapping_group_lasso_cv import (
 from parsimon.estimators.sequence_labeler import SequenceLabeler
 
 __all__ = [
+    "DependencyParser",
     "DocumentClassifier",
     "MarkovNetwork",
     "OverlappingGroupLassoClassifier",

@@ -66,7 +66,7 @@ def _joined(*sets: ArcTemplates) -> ArcTemplates:
 
 
 def martins_parsing() -> ArcTemplates:
-    """684 templates; see above."""
+    """As many as Martins et al. (2011) had; a reconstruction."""
 
     def end(place: str, symbols: str) -> list[str]:
         column = {"w": "form", "l": "lemma", "p": "upos", "s": "shape"}
@@ -94,7 +94,7 @@ def martins_parsing() -> ArcTemplates:
 
 
 def mcdonald() -> ArcTemplates:
-    """The default."""
+    """The default: McDonald et al. (2005), with morphology."""
     twice = ("", "dir+dist")
     unigrams = [("h.form", "h.upos"), ("h.form",), ("h.upos",), ("m.form", "m.upos"), ("m.form",), ("m.upos",)]
     bigrams = [
