@@ -132,8 +132,8 @@ class ArcTemplate:
         """From its text."""
         if text.strip() == "bias":
             return cls(())
-        pieces = re.split(r"\+(?=[hmb](?:[+-][0-9])?\.|dir\b|dist\b|bias\b)", text.strip())
-        return cls(tuple(ArcTest.parse(piece.strip()) for piece in pieces))
+        pieces = re.split(r"\s*\+\s*(?![0-9])", text.strip())  # a digit behind it makes it an offset
+        return cls(tuple(ArcTest.parse(piece) for piece in pieces))
 
     @property
     def name(self) -> str:
