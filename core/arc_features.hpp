@@ -71,7 +71,7 @@ class ArcDictionary {
             const int64_t* begin = std::lower_bound(attributes, attributes + n, first_[t]);
             const int64_t* end = std::lower_bound(begin, attributes + n, first_[t + 1]);
             out.first_[t + 1] = end - attributes;
-            out.tables_[t] = AttributeTable(end - begin);
+            out.tables_[t] = AttributeTable(end - begin, begin - attributes);
             if (begin == end) continue;
             std::vector<int32_t> number(first_[t + 1] - first_[t], -1);
             for (const int64_t* a = begin; a < end; ++a) number[*a - first_[t]] = static_cast<int32_t>(a - attributes);
@@ -142,8 +142,8 @@ class ArcDictionary {
         for (int32_t t = 0; t < n_templates(); ++t) first_[t + 1] = first_[t] + static_cast<int64_t>(keys[t].size());
         if (size() > std::numeric_limits<int32_t>::max()) throw std::length_error("more than 2^31 attributes of arcs");
         parallel_for(n_templates(), threads, [&](int64_t t, int) {
-            tables_[t] = AttributeTable(static_cast<int64_t>(keys[t].size()));
-            for (size_t k = 0; k < keys[t].size(); ++k) tables_[t].add(keys[t][k], static_cast<int32_t>(first_[t] + k));
+            tables_[t] = AttributeTable(static_cast<int64_t>(keys[t].size()), first_[t]);
+            for (const uint64_t key : keys[t]) tables_[t].add(key);
         });
     }
 
