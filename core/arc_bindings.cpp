@@ -92,7 +92,7 @@ void bind_arcs(nb::module_& m) {
             nb::gil_scoped_release free;
             return std::make_shared<ArcDictionary>(ArcDictionary::supported(std::move(templates), sentences, heads.data(), cutoff, threads));
         }, "start"_a, "tests"_a, "sentences"_a, "heads"_a, "cutoff"_a, "threads"_a)
-        .def_static("of_values", [](const In<int64_t>& start, const In2<int32_t>& tests, const In<int64_t>& counts, const In<int32_t>& values) {
+        .def("__init__", [](ArcDictionary* self, const In<int64_t>& start, const In2<int32_t>& tests, const In<int64_t>& counts, const In<int32_t>& values) {
             auto templates = templates_of(start, tests);
             require(counts.size() == templates.size(), "one count a template");
             int64_t needed = 0;
@@ -101,7 +101,7 @@ void bind_arcs(nb::module_& m) {
                 needed += counts(t) * templates[t].n_tests();
             }
             require(needed == static_cast<int64_t>(values.size()), "one value a test of every attribute");
-            return std::make_shared<ArcDictionary>(ArcDictionary::of_values(std::move(templates), counts.data(), values.data()));
+            new (self) ArcDictionary(ArcDictionary::of_values(std::move(templates), counts.data(), values.data()));
         }, "start"_a, "tests"_a, "counts"_a, "values"_a)
         .def("__len__", &ArcDictionary::size)
         .def("starts", [](const ArcDictionary& dictionary) { return give(std::vector<int64_t>(dictionary.first())); })

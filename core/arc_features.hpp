@@ -220,18 +220,19 @@ class ArcVisitor {
         ++stamp_;
     }
 
-    // consume(cells, hits, n): the attributes of a template that fire, and in which cells, those of arcs or of tokens.
+    // consume(cells, hits, n): the attributes of a template that fire, and in which cells, those of arcs or of tokens. It
+    // is about to look at `numbers`, one an attribute (or null).
     template <class Consume>
-    void visit(int32_t t, double* arcs, ArcTokenCells& tokens, Consume&& consume) {
+    void visit(int32_t t, double* arcs, ArcTokenCells& tokens, const double* numbers, Consume&& consume) {
         const AttributeTable& table = dictionary_->table(t);
         if (!table.size() || !n_) return;
         const ArcTemplate& what = (*dictionary_)[t];
         if (what.between < 0 && (what.side[0].empty() || what.side[1].empty())) {
             const int s = what.side[0].empty();
-            Sink<Consume> sink{*this, table, tokens.of(s, sentence_), consume};
+            Sink<Consume> sink{*this, table, tokens.of(s, sentence_), numbers, consume};
             of_tokens(what, s, keys(s, t), sink);
         } else {
-            Sink<Consume> sink{*this, table, arcs, consume};
+            Sink<Consume> sink{*this, table, arcs, numbers, consume};
             const Keys &head = keys(0, t), &modifier = keys(1, t);
             if (what.between < 0 && head.start.empty() && modifier.start.empty()) of_arcs<false>(what, head, modifier, sink);
             else of_arcs<true>(what, head, modifier, sink);
@@ -249,29 +250,40 @@ class ArcVisitor {
         int32_t end(int32_t p) const { return start.empty() ? p + 1 : start[p + 1]; }
     };
 
-    // Takes keys, drops those that the filter knows not to be there, and looks the others up many at a time.
+    // Takes keys, drops those that the filter knows not to be there, and looks the others up, many at a time: memory is
+    // asked for all of them before any is looked at, for waiting is what costs most.
     template <class Consume>
     struct Sink {
         ArcVisitor& visitor;
         const AttributeTable& table;
         double* cells;
+        const double* numbers;
         Consume& consume;
-
         int32_t pending = 0;
 
         void operator()(int32_t cell, uint64_t key) {
+            table.prefetch_filter(key);
             visitor.pending_key_[pending] = key;
             visitor.pending_cell_[pending] = cell;
-            pending += table.maybe(key);
-            if (pending == most) flush();
+            if (++pending == most) flush();
         }
         void flush() {
-            int32_t n = 0;
+            uint64_t* key = visitor.pending_key_;
+            int32_t* cell = visitor.pending_cell_;
+            int32_t left = 0;
             for (int32_t j = 0; j < pending; ++j) {
-                if (j + 8 < pending) table.prefetch(visitor.pending_key_[j + 8]);
-                const int32_t a = table.find(visitor.pending_key_[j]);
-                visitor.hits_[n] = {visitor.pending_cell_[j], a};
-                n += a >= 0;
+                const bool maybe = table.maybe(key[j]);
+                if (maybe) table.prefetch(key[j]);
+                key[left] = key[j];
+                cell[left] = cell[j];
+                left += maybe;
+            }
+            int32_t n = 0;
+            for (int32_t j = 0; j < left; ++j) {
+                const int32_t a = table.find(key[j]);
+                if (a < 0) continue;
+                if (numbers) __builtin_prefetch(numbers + a);
+                visitor.hits_[n++] = {cell[j], a};
             }
             pending = 0;
             if (n) consume(cells, static_cast<const Hit*>(visitor.hits_), n);
@@ -382,7 +394,7 @@ class ArcVisitor {
         push.flush();
     }
 
-    static constexpr int32_t most = 512;
+    static constexpr int32_t most = 128;
 
     const ArcDictionary* dictionary_;
     const ArcSentences* sentences_;
@@ -415,7 +427,7 @@ inline void arc_scores(const ArcDictionary& dictionary, const ArcSentences& sent
             if (!dictionary.table(t).size()) continue;
             for (int64_t i = begin; i < end; ++i) {
                 visitor.begin(i);
-                visitor.visit(t, out + arcs[i] - arcs[first], tokens, add);
+                visitor.visit(t, out + arcs[i] - arcs[first], tokens, w, add);
             }
         }
         for (int64_t i = begin; i < end; ++i) tokens.give(i, out + arcs[i] - arcs[first]);
@@ -437,7 +449,7 @@ inline void arc_pullback(const ArcDictionary& dictionary, const ArcSentences& se
         };
         for (int64_t i = first; i < last; ++i) {
             visitor.begin(i);
-            visitor.visit(static_cast<int32_t>(t), const_cast<double*>(parts) + arcs[i] - arcs[first], tokens, add);
+            visitor.visit(static_cast<int32_t>(t), const_cast<double*>(parts) + arcs[i] - arcs[first], tokens, out, add);
         }
     });
 }

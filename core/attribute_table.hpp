@@ -29,6 +29,7 @@ class AttributeTable {
         const uint64_t bit = key >> shift_;
         return filter_[bit >> 6] >> (bit & 63) & 1;
     }
+    void prefetch_filter(uint64_t key) const { __builtin_prefetch(filter_.data() + (key >> shift_ >> 6)); }
     // −1 if it is not there. Only of a table that is not empty.
     int32_t find(uint64_t key) const {
         const uint64_t mask = slots_.size() - 1;

@@ -55,15 +55,12 @@ class ArcInstances {
         for (int32_t t = 0; t < dictionary_->n_templates(); ++t) {
             if (single && blocks_[t] >= 0) {
                 if (weights.untouched(blocks_[t])) continue;
-                visitor_->visit(t, scores_.data(), tokens_,
+                visitor_->visit(t, scores_.data(), tokens_, single,
                                 [single, scale = weights.scale_of(blocks_[t])](double* cells, const ArcVisitor::Hit* hits, int32_t n) {
-                    for (int32_t j = 0; j < n; ++j) {
-                        if (j + 12 < n) __builtin_prefetch(single + hits[j + 12].attribute);
-                        cells[hits[j].cell] += scale * single[hits[j].attribute];
-                    }
+                    for (int32_t j = 0; j < n; ++j) cells[hits[j].cell] += scale * single[hits[j].attribute];
                 });
             } else {
-                visitor_->visit(t, scores_.data(), tokens_, [&](double* cells, const ArcVisitor::Hit* hits, int32_t n) {
+                visitor_->visit(t, scores_.data(), tokens_, nullptr, [&](double* cells, const ArcVisitor::Hit* hits, int32_t n) {
                     weights.visit_each(0, [hits](int64_t j) { return hits[j].attribute; }, 0, n, n,
                                        [&](int64_t j, uint32_t, double weight) { cells[hits[j].cell] += weight; });
                 });
@@ -105,7 +102,7 @@ class ArcInstances {
         bool changed = false;
         visitor_->begin(sentence_);
         for (int32_t t = 0; t < dictionary_->n_templates(); ++t)
-            visitor_->visit(t, scores_.data(), tokens_, [&](double* cells, const ArcVisitor::Hit* hits, int32_t n) {
+            visitor_->visit(t, scores_.data(), tokens_, nullptr, [&](double* cells, const ArcVisitor::Hit* hits, int32_t n) {
                 for (int32_t j = 0; j < n; ++j) {
                     const double difference = cells[hits[j].cell];
                     if (std::abs(difference) < weights.least(0, hits[j].attribute, weight)) continue;

@@ -367,8 +367,11 @@ class ArcSentences:
     def __len__(self) -> int: ...
 
 class ArcDictionary:
-    """The attributes of arcs that are known, numbered template by template."""
+    """The attributes of arcs that are known, numbered template by template, from the values of their tests."""
 
+    def __init__(
+        self, start: _Integers, tests: _Integers, counts: _Integers, values: _Integers
+    ) -> None: ...
     @staticmethod
     def supported(
         start: _Integers,
@@ -379,12 +382,6 @@ class ArcDictionary:
         threads: int,
     ) -> ArcDictionary:
         """Those that fire on the arcs given often enough."""
-
-    @staticmethod
-    def of_values(
-        start: _Integers, tests: _Integers, counts: _Integers, values: _Integers
-    ) -> ArcDictionary:
-        """From the values that the tests of all attributes have found."""
 
     def __len__(self) -> int: ...
     def starts(self) -> _Int64:

@@ -57,7 +57,7 @@ class ArcFeatures:
     def __post_init__(self) -> None:
         start, tests = self.templates.encoded()
         none = np.zeros(len(self.templates), np.int64)
-        self.dictionary = ArcDictionary.of_values(start, tests, none, np.zeros(0, np.int32))
+        self.dictionary = ArcDictionary(start, tests, none, np.zeros(0, np.int32))
         self._learnt_from: tuple[ArcSentences, IntArray] | None = None
 
     @property
@@ -103,7 +103,7 @@ class ArcFeatures:
         cls, templates: ArcTemplates, cutoff: int, strings: StringTable, counts: IntArray, values: IntArray
     ) -> ArcFeatures:
         space = cls(templates, cutoff, strings, values=values)
-        space.dictionary = ArcDictionary.of_values(*templates.encoded(), counts.astype(np.int64), values)
+        space.dictionary = ArcDictionary(*templates.encoded(), counts.astype(np.int64), values)
         return space
 
     def _values(self, attributes: IntArray) -> IntArray:
