@@ -11,13 +11,15 @@
 #include "extractor.hpp"
 #include "kernels.hpp"
 #include "linear_map.hpp"
-#include "online.hpp"
+#include "online_bindings.hpp"
+#include "online_chains.hpp"
 #include "pair_layout.hpp"
 #include "strings.hpp"
 
 using namespace parsimon;
 
 void bind_arborescences(nb::module_& m);  // arborescence_bindings.cpp
+void bind_arcs(nb::module_& m);           // arc_bindings.cpp
 void bind_flat(nb::module_& m);           // flat_bindings.cpp
 void bind_graphs(nb::module_& m);         // graph_bindings.cpp
 void bind_planes(nb::module_& m);         // plane_bindings.cpp
@@ -61,16 +63,10 @@ struct ExtractorInput {
     }
 };
 
-// A mask of blocks as the core takes it.
-std::vector<char> chosen_blocks(OnlineChain& learner, const In<bool>& blocks) {
-    require(static_cast<int64_t>(blocks.size()) == learner.weights().n_blocks(), "one mark a block");
-    return {blocks.data(), blocks.data() + blocks.size()};
-}
-
-// What all learners on chains have in common.
+// Learners on chains and trees get maps of tokens and of steps.
 template <class Learner>
-nb::class_<Learner> bind_rounds(nb::module_& m, const char* name) {
-    return nb::class_<Learner>(m, name)
+nb::class_<Learner> bind_chain_rounds(nb::module_& m, const char* name) {
+    return bind_rounds<Learner>(m, name)
         .def("add", [](Learner& learner, const LinearMap& node, const LinearMap& pair, const In<int32_t>& row, const Chain& chain,
                        const In<int32_t>& gold) {
             chain.check_labels(gold);
@@ -82,24 +78,7 @@ nb::class_<Learner> bind_rounds(nb::module_& m, const char* name) {
                     "the maps must have the learner's attributes");
             learner.add({node, pair, chain.offsets, {row.data(), row.data() + row.size()}, {gold.data(), gold.data() + gold.size()}, chain.weight,
                          chain.forest});
-        }, "node"_a, "pair"_a, "row"_a, "chain"_a, "gold"_a)
-        .def_prop_ro("n_sequences", &Learner::n_sequences)
-        .def_prop_ro("n_weights", [](Learner& learner) { return learner.weights().n_entries(); })
-        .def_prop_ro("rounds", [](Learner& learner) { return learner.weights().round(); })
-        .def("start", [](Learner& learner, const In<int64_t>& features, const In<double>& values) {
-            require(features.size() == values.size() && learner.weights().n_entries() == 0, "weights are set once, at the start");
-            learner.start(features.data(), values.data(), static_cast<int64_t>(features.size()));
-        }, "features"_a, "values"_a);
-}
-
-// Rounds in a given order; question: 0 argmax, 1 cost-augmented argmax, 2 marginals.
-template <class Learner, class Step>
-std::pair<double, int64_t> run_rounds(Learner& learner, const In<int64_t>& order, int question, double cost, Step step) {
-    require(question >= 0 && question <= 2, "no such question");
-    for (size_t i = 0; i < order.size(); ++i) require(order(i) >= 0 && order(i) < learner.n_sequences(), "a sequence number is out of range");
-    nb::gil_scoped_release free;
-    const OnlineSums sums = learner.run(order.data(), static_cast<int64_t>(order.size()), static_cast<Question>(question), cost, step);
-    return {sums.loss, sums.mistakes};
+        }, "node"_a, "pair"_a, "row"_a, "chain"_a, "gold"_a);
 }
 
 void check_columns(int32_t n_labels, const FeatureRows& node, const FeatureRows& pair) {
@@ -642,66 +621,28 @@ NB_MODULE(_core, m) {
             descent.start(features.data(), values.data(), static_cast<int64_t>(features.size()));
         }, "features"_a, "values"_a);
 
-    bind_rounds<OnlineChain>(m, "OnlineChain")
+    auto online = bind_chain_rounds<OnlineChain>(m, "OnlineChain");
+    online
         .def("__init__", [](OnlineChain* self, int32_t n_labels, const FeatureRows& node, const FeatureRows& pair,
                             const In<int32_t>& node_block, const In<int32_t>& pair_block, int64_t n_blocks) {
             check_columns(n_labels, node, pair);
-            require(n_blocks > 0 && n_blocks <= TouchedRows::most_blocks, "there must be 1 to 4,096 blocks");
-            for (const auto& [block, rows] : {std::pair{&node_block, &node}, std::pair{&pair_block, &pair}}) {
-                require(static_cast<int64_t>(block->size()) == rows->n_attributes, "one block an attribute");
-                for (size_t a = 0; a < block->size(); ++a)
-                    require((*block)(a) >= 0 && (*block)(a) < n_blocks, "a block is out of range");
-            }
-            new (self) OnlineChain(n_labels, OnlineWeights(std::make_shared<FeatureRows>(node), std::make_shared<FeatureRows>(pair),
-                                                           node_block.data(), pair_block.data(), n_blocks));
-        }, "n_labels"_a, "node"_a, "pair"_a, "node_block"_a, "pair_block"_a, "n_blocks"_a)
-        .def("run", [](OnlineChain& learner, const In<int64_t>& order, int question, double cost, bool passive_aggressive, double step) {
-            return run_rounds(learner, order, question, cost, Step{passive_aggressive, step});
-        }, "order"_a, "question"_a, "cost"_a, "passive_aggressive"_a, "step"_a)
-        .def("scale", [](OnlineChain& learner, const In<double>& factors) {
-            require(static_cast<int64_t>(factors.size()) == learner.weights().n_blocks(), "one factor a block");
-            for (size_t b = 0; b < factors.size(); ++b) require(factors(b) >= 0 && std::isfinite(factors(b)), "factors must not be negative");
-            learner.weights().scale(factors.data());
-        }, "factors"_a)
-        .def("norms", [](OnlineChain& learner, bool running) {
-            return give(running ? learner.weights().running_norms() : learner.weights().norms());
-        }, "running"_a = false)
-        .def("row_norms", [](OnlineChain& learner, const In<bool>& blocks) {
-            return give(learner.weights().row_norms(chosen_blocks(learner, blocks).data()));
-        }, "blocks"_a)
-        .def("magnitudes", [](OnlineChain& learner, const In<bool>& blocks) {
-            return give(learner.weights().magnitudes(chosen_blocks(learner, blocks).data()));
-        }, "blocks"_a)
-        .def("pull_rows", [](OnlineChain& learner, double by, const In<bool>& blocks) {
-            require(by >= 0, "a pull is towards zero");
-            learner.weights().pull_rows(by, chosen_blocks(learner, blocks).data());
-        }, "by"_a, "blocks"_a)
-        .def("pull_weights", [](OnlineChain& learner, double by, const In<bool>& blocks) {
-            require(by >= 0, "a pull is towards zero");
-            learner.weights().pull_entries(by, chosen_blocks(learner, blocks).data());
-        }, "by"_a, "blocks"_a)
-        .def("forget_average", [](OnlineChain& learner) { learner.weights().forget_average(); })
-        .def("settle", [](OnlineChain& learner) { learner.weights().settle_all(); })
-        .def("weights", [](OnlineChain& learner, bool averaged) {
-            std::vector<int64_t> features;
-            std::vector<double> values;
-            learner.weights().collect(averaged, features, values);
-            return nb::make_tuple(give(std::move(features)), give(std::move(values)));
-        }, "averaged"_a = false)
-        .def("replace", [](OnlineChain& learner, const In<double>& values) {
-            require(static_cast<int64_t>(values.size()) == learner.weights().n_entries(), "one number a weight that exists");
-            for (size_t i = 0; i < values.size(); ++i) require(std::isfinite(values(i)), "a weight is not finite");
-            learner.weights().replace(values.data());
-        }, "values"_a);
+            check_blocks(node_block, node.n_attributes, n_blocks);
+            check_blocks(pair_block, pair.n_attributes, n_blocks);
+            new (self) OnlineChain(ChainInstances(n_labels),
+                                   OnlineWeights(std::make_shared<FeatureRows>(node), std::make_shared<FeatureRows>(pair),
+                                                 node_block.data(), pair_block.data(), n_blocks));
+        }, "n_labels"_a, "node"_a, "pair"_a, "node_block"_a, "pair_block"_a, "n_blocks"_a);
+    bind_online(online);
 
-    bind_rounds<SummedChain>(m, "SummedChain")
+    bind_chain_rounds<SummedChain>(m, "SummedChain")
         .def("__init__", [](SummedChain* self, int32_t n_labels, const FeatureRows& node, const FeatureRows& pair,
                             const In<bool>& node_exempt, const In<bool>& pair_exempt) {
             check_columns(n_labels, node, pair);
             require(static_cast<int64_t>(node_exempt.size()) == node.n_attributes && static_cast<int64_t>(pair_exempt.size()) == pair.n_attributes,
                     "one mark an attribute");
-            new (self) SummedChain(n_labels, SummedWeights(std::make_shared<FeatureRows>(node), std::make_shared<FeatureRows>(pair),
-                                                           node_exempt.data(), pair_exempt.data()));
+            new (self) SummedChain(ChainInstances(n_labels),
+                                   SummedWeights(std::make_shared<FeatureRows>(node), std::make_shared<FeatureRows>(pair),
+                                                 node_exempt.data(), pair_exempt.data()));
         }, "n_labels"_a, "node"_a, "pair"_a, "node_exempt"_a, "pair_exempt"_a)
         .def("run", [](SummedChain& learner, const In<int64_t>& order, int question, double cost, const In<double>& steps, double l1,
                        double l2, double negligible) {
@@ -735,6 +676,7 @@ NB_MODULE(_core, m) {
         return kernels().dot(a.data(), b.data(), static_cast<int64_t>(a.size()));
     }, "a"_a, "b"_a, "The inner product, summed in a fixed order.");
     bind_arborescences(m);
+    bind_arcs(m);
     bind_flat(m);
     bind_planes(m);
     bind_graphs(m);

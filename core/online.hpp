@@ -1,20 +1,15 @@
-// Online learning on chains: rounds of asking a structure for an output and moving the weights (Martins et al. 2011,
-// Algorithm 1, between two proximal steps; Tsuruoka et al. 2009, Figure 2).
+// Online learning: rounds of asking a structure for an output and moving the weights (Martins et al. 2011, Algorithm 1,
+// between two proximal steps; Tsuruoka et al. 2009, Figure 2).
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "linear_map.hpp"
-#include "online_weights.hpp"
-#include "sequence_parts.hpp"
-#include "summed_weights.hpp"
 
 namespace parsimon {
 
@@ -35,29 +30,40 @@ struct OnlineSums {
     int64_t mistakes = 0;  // instances whose output was not gold
 };
 
-// Whole passes over chains, with either kind of weights: OnlineWeights, which are pulled now and then and may be dropped,
-// or SummedWeights, under a cumulative L1 penalty.
-template <class Weights>
-class ChainRounds {
-  public:
-    struct Batch {
-        LinearMap node, pair;
-        std::vector<int64_t> offsets;
-        std::vector<int32_t> kind, gold;
-        std::vector<double> weight;  // per sequence; empty for ones
-        Forest forest = {};          // empty for chains
-    };
+// A weight that should change: that of an attribute, of one of two parts, with a column.
+struct WeightChange {
+    int32_t part, attribute;
+    uint32_t column;
+    double value;
+};
 
-    ChainRounds(int32_t n_labels, Weights weights, PairForm form = PairForm::by_cost)
-        : n_labels_(n_labels), weights_(std::move(weights)), parts_(n_labels, form) {}
+// Whole passes over instances, one after the other. `Instances` knows what they are (online_chains.hpp, online_arcs.hpp):
+//
+//     add(batch), size()              all instances
+//     take(i)                         the instance of the questions below, and its weight: 0 if it has nothing to learn from
+//     score(weights), score_of_gold()
+//     best(cost), is_wrong()          the value of the best output, and whether that is not gold
+//     compare(changes)                f(gold) − f(best)
+//     log_partition()
+//     follow_marginals(weights, step, weight)   weights += step · (gold − marginals); whether anything has changed
+//     count(batch, weights)           tells weights that want to know how often attributes fire
+//
+// Weights are OnlineWeights, which are pulled now and then and may be dropped, or SummedWeights, under a cumulative L1
+// penalty.
+template <class Instances, class Weights>
+class Rounds {
+  public:
+    using Batch = typename Instances::Batch;
+
+    Rounds(Instances instances, Weights weights) : instances_(std::move(instances)), weights_(std::move(weights)) {}
 
     Weights& weights() { return weights_; }
-    int64_t n_sequences() const { return first_.back(); }
+    const Instances& instances() const { return instances_; }
+    int64_t n_sequences() const { return instances_.size(); }
 
     void add(Batch batch) {
-        if constexpr (requires { weights_.add_rounds(1); }) count(batch);
-        first_.push_back(first_.back() + static_cast<int64_t>(batch.offsets.size()) - 1);
-        batches_.push_back(std::move(batch));
+        if constexpr (requires { weights_.add_rounds(1); }) instances_.count(batch, weights_);
+        instances_.add(std::move(batch));
     }
 
     // Weights to begin with, by feature number, ascending.
@@ -88,145 +94,58 @@ class ChainRounds {
     }
 
   private:
-    struct Change {
-        int32_t part, attribute;
-        uint32_t column;
-        double value;
-    };
-
     void round(int64_t number, Question question, double cost, Step step, OnlineSums& sums) {
-        const auto which = std::upper_bound(first_.begin(), first_.end(), number) - first_.begin() - 1;
         wrong_ = false;
-        sums.loss += learn(batches_[which], number - first_[which], question, cost, step);
+        sums.loss += learn(number, question, cost, step);
         sums.mistakes += wrong_;
         weights_.next_round(step.size);
     }
 
-    double learn(const Batch& batch, int64_t i, Question question, double cost, Step step) {
-        const int64_t at = batch.offsets[i], T = batch.offsets[i + 1] - at;
-        const double weight = batch.weight.empty() ? 1.0 : batch.weight[i];
-        if (T == 0 || weight == 0) return 0;
-        const int32_t* gold = batch.gold.data() + at;
-        score(batch, at, T);
-        const double attained = parts_.score_of(gold);
+    double learn(int64_t number, Question question, double cost, Step step) {
+        const double weight = instances_.take(number);
+        if (weight == 0) return 0;
+        instances_.score(weights_);
+        const double attained = instances_.score_of_gold();
         if (question == Question::marginals) {
-            const double loss = parts_.marginals(gold) - attained;
-            follow_marginals(batch, at, T, step.size, weight);
+            const double loss = instances_.log_partition() - attained;
+            wrong_ = instances_.follow_marginals(weights_, step.size, weight);
             return loss * weight;
         }
-        const double loss = parts_.best(gold, question == Question::cost_argmax ? cost : 0.0, labels_) - attained;
+        const double loss = instances_.best(question == Question::cost_argmax ? cost : 0.0) - attained;
         // A wrong output that scores no better than gold is still wrong: at w = 0 all outputs do.
-        wrong_ = !std::equal(labels_.begin(), labels_.end(), gold);
+        wrong_ = instances_.is_wrong();
         if (!wrong_) return 0;
-        compare(batch, at, T, gold);
+        changes_.clear();
+        instances_.compare(changes_);
+        add_up_changes();
         double size = step.size;
         if (step.passive_aggressive) {
             double norm = 0;
-            for (const Change& change : changes_) norm += change.value * change.value;
+            for (const WeightChange& change : changes_) norm += change.value * change.value;
             size = norm > 0 ? std::min(step.size, loss / norm) : 0;
         }
-        for (const Change& change : changes_) weights_.add(change.part, change.attribute, change.column, size * weight * change.value);
+        for (const WeightChange& change : changes_)
+            weights_.add(change.part, change.attribute, change.column, size * weight * change.value);
         return loss * weight;
     }
 
-    void score(const Batch& batch, int64_t at, int64_t T) {
-        const Csr &rows = batch.node.rows(), &pairs = batch.pair.rows();
-        parts_.begin(at, T, batch.kind.data() + at, pairs.size(), batch.forest);
-        for (int64_t t = 0; t < T; ++t) {
-            double* node = parts_.node(t);
-            weights_.visit(0, rows, at + t, rows.start[at + T], [&](uint32_t column, double weight) { node[column] += weight; });
-        }
-        for (size_t k = 0; k < parts_.kinds().size(); ++k) {
-            const int32_t r = parts_.kinds()[k];
-            parts_.score_steps(k, [&](auto&& add) { weights_.visit(1, pairs, r, pairs.start[r + 1], add); });
-        }
-        parts_.finish();
-    }
-
-    // weights += step · (gold − marginals), of attributes that fire.
-    void follow_marginals(const Batch& batch, int64_t at, int64_t T, double step, double weight) {
-        const Csr &rows = batch.node.rows(), &pairs = batch.pair.rows();
-        for (int64_t t = 0; t < T; ++t) {
-            const double least = least_of(0, rows, at + t, weight);
-            if (std::isinf(least)) continue;
-            parts_.node_differences(t, least, differences_);
-            change(0, rows, at + t, step, weight);
-        }
-        parts_.pair_differences([&](size_t k) { return least_of(1, pairs, parts_.kinds()[k], weight); }, differences_,
-                                [&](size_t k) { change(1, pairs, parts_.kinds()[k], step, weight); });
-    }
-
-    // The smallest difference that is worth a change of some attribute of a row; infinite if it has none.
-    double least_of(int p, const Csr& rows, int64_t r, double weight) const {
-        double least = std::numeric_limits<double>::infinity();
-        for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i)
-            least = std::min(least, weights_.least(p, rows.index[i], weight * (rows.value.empty() ? 1.0 : rows.value[i])));
-        return least;
-    }
-
-    void change(int p, const Csr& rows, int64_t r, double step, double weight) {
-        if (!differences_.n) return;
-        wrong_ = true;
-        for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i)
-            weights_.change(p, rows.index[i], step, weight * (rows.value.empty() ? 1.0 : rows.value[i]), differences_.column.data(),
-                            differences_.value.data(), differences_.n);
-    }
-
-    // f(gold) − f(ŷ), of features that exist: an attribute that fires several times counts as often.
-    void compare(const Batch& batch, int64_t at, int64_t T, const int32_t* gold) {
-        changes_.clear();
-        const auto spread = [&](int p, const Csr& rows, int64_t r, int64_t right, int64_t given) {
-            for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i) {
-                const double value = rows.value.empty() ? 1.0 : rows.value[i];
-                changes_.push_back({p, rows.index[i], static_cast<uint32_t>(right), value});
-                changes_.push_back({p, rows.index[i], static_cast<uint32_t>(given), -value});
-            }
-        };
-        const int64_t Y = n_labels_;
-        for (int64_t t = 0; t < T; ++t) {
-            const int64_t from = parts_.before(t);
-            const bool here = labels_[t] != gold[t], before = from >= 0 && labels_[from] != gold[from];
-            if (here) spread(0, batch.node.rows(), at + t, gold[t], labels_[t]);
-            if (from >= 0 && (here || before))
-                spread(1, batch.pair.rows(), batch.kind[at + t], gold[from] * Y + gold[t], labels_[from] * Y + labels_[t]);
-        }
-        const auto key = [](const Change& c) { return std::tuple(c.part, c.attribute, c.column); };
-        std::sort(changes_.begin(), changes_.end(), [&](const Change& a, const Change& b) { return key(a) < key(b); });
+    // Each feature once, if it exists: an attribute that fires several times counts as often.
+    void add_up_changes() {
+        const auto key = [](const WeightChange& c) { return std::tuple(c.part, c.attribute, c.column); };
+        std::sort(changes_.begin(), changes_.end(), [&](const WeightChange& a, const WeightChange& b) { return key(a) < key(b); });
         size_t kept = 0;
         for (size_t j = 0; j < changes_.size();) {
-            Change sum = changes_[j];
+            WeightChange sum = changes_[j];
             for (++j; j < changes_.size() && key(changes_[j]) == key(sum); ++j) sum.value += changes_[j].value;
             if (sum.value != 0 && weights_.part(sum.part).exists(sum.attribute, sum.column)) changes_[kept++] = sum;
         }
         changes_.resize(kept);
     }
 
-    // How often the attributes of a batch fire.
-    void count(const Batch& batch) {
-        const auto n = static_cast<int64_t>(batch.offsets.size()) - 1;
-        weights_.add_rounds(n);
-        for (const int32_t a : batch.node.rows().index) weights_.fires(0, a);
-        const Csr& pairs = batch.pair.rows();
-        for (int64_t i = 0; i < n; ++i)
-            for (int64_t t = batch.offsets[i]; t < batch.offsets[i + 1]; ++t) {
-                if (batch.forest.parent.empty() ? t == batch.offsets[i] : batch.forest.parent[t] < 0) continue;
-                for (int64_t j = pairs.start[batch.kind[t]]; j < pairs.start[batch.kind[t] + 1]; ++j) weights_.fires(1, pairs.index[j]);
-            }
-    }
-
-    int32_t n_labels_;
+    Instances instances_;
     Weights weights_;
-    std::vector<Batch> batches_;
-    std::vector<int64_t> first_{0};  // the number of each batch's first sequence, and of all
-    // One sequence at a time.
-    SequenceParts parts_;
-    std::vector<int32_t> labels_;
-    Differences differences_;
-    std::vector<Change> changes_;
+    std::vector<WeightChange> changes_;
     bool wrong_ = false;
 };
-
-using OnlineChain = ChainRounds<OnlineWeights>;
-using SummedChain = ChainRounds<SummedWeights>;
 
 }  // namespace parsimon

@@ -40,6 +40,7 @@ class TouchedRows {
         : features_(std::move(features)), heads_(features_->n_attributes), free_(21) {
         if (features_->width >= most_columns) throw std::length_error("online learning is for fewer than 1,024 labels");
         for (size_t a = 0; a < heads_.size(); ++a) heads_[a] = {0, 0, static_cast<uint32_t>(block[a])};
+        if (features_->width == 1) single_.assign(heads_.size(), 0.0);
     }
 
     TouchedRows(TouchedRows&&) = default;
@@ -51,6 +52,13 @@ class TouchedRows {
     const Head& head(int64_t a) const { return heads_[a]; }
     Entry* entries(const Head& head) { return chunks_[head.at >> chunk_bits].get() + (head.at & (chunk_size - 1)); }
     const Entry* entries(const Head& head) const { return chunks_[head.at >> chunk_bits].get() + (head.at & (chunk_size - 1)); }
+
+    // Where there is one column only, the numbers ξ of all attributes side by side, which is quicker to read.
+    const double* single() const { return single_.data(); }
+    bool has_single() const { return !single_.empty(); }
+    void copy_single(int64_t a, double value) {
+        if (!single_.empty()) single_[a] = value;
+    }
 
     void prefetch_head(int64_t a) const { __builtin_prefetch(heads_.data() + a); }
     void prefetch_entries(int64_t a) const {
@@ -102,6 +110,7 @@ class TouchedRows {
         give(head.at, capacity(head.n));
         n_entries_ -= head.n;
         head.n = 0;
+        copy_single(a, 0.0);
     }
 
     // Keeps the entries that `keep` wants.
@@ -139,8 +148,8 @@ class TouchedRows {
   private:
     static constexpr uint32_t chunk_bits = 20, chunk_size = 1u << chunk_bits;
 
-    // Rows have room for 0, 2, 4, 8, … entries.
-    static uint32_t capacity(uint32_t n) { return n ? std::bit_ceil(std::max(n, 2u)) : 0; }
+    // Rows have room for 0, 2, 4, 8, … entries; for 1 where there is one column only.
+    uint32_t capacity(uint32_t n) const { return n ? std::bit_ceil(std::max(n, features_->width > 1 ? 2u : 1u)) : 0; }
 
     uint32_t take(uint32_t room) {
         std::vector<uint32_t>& list = free_[std::bit_width(room) - 1];
@@ -162,6 +171,7 @@ class TouchedRows {
 
     std::shared_ptr<const FeatureRows> features_;
     std::vector<Head> heads_;
+    std::vector<double> single_;
     std::vector<std::unique_ptr<Entry[]>> chunks_;
     std::vector<std::vector<uint32_t>> free_;  // places by room (a power of two)
     uint32_t next_ = 0;                        // first unused place of the last chunk
@@ -178,6 +188,7 @@ class OnlineWeights {
         double pull_on_entries = 0;  // as numbers ξ
         double sum_before = 0;     // Σ of c over the rounds before `since`
         int64_t since = 0;
+        bool touched = false;  // whether it has had a weight
 
         // Σ of c over the rounds up to t: the sum over rounds of c ξ is ξ · this − drift, which makes averages of
         // weights as cheap as in an averaged perceptron though whole blocks are being scaled.
@@ -203,20 +214,40 @@ class OnlineWeights {
     // body(column, weight) for the attributes that fire on a row; `last` is as far as entries may be looked ahead.
     template <class Body>
     void visit(int p, const Csr& rows, int64_t r, int64_t last, Body&& body) {
-        TouchedRows& part = parts_[p];
         const int32_t* index = rows.index.data();
-        const bool valued = !rows.value.empty();
-        for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i) {
-            if (i + 24 < last) part.prefetch_head(index[i + 24]);
-            if (i + 10 < last) part.prefetch_entries(index[i + 10]);
-            if (late_) settle(p, index[i]);
-            const TouchedRows::Head& head = part.head(index[i]);
-            if (!head.n) continue;
-            const double times = blocks_[head.block].scale * (valued ? rows.value[i] : 1.0);
-            const Entry* row = part.entries(head);
-            for (uint32_t k = 0; k < head.n; ++k) body(row[k].column, times * row[k].value);
+        const auto attribute = [index](int64_t i) { return index[i]; };
+        if (rows.value.empty()) {
+            visit_each(p, attribute, rows.start[r], rows.start[r + 1], last, [&](int64_t, uint32_t column, double weight) { body(column, weight); });
+        } else {
+            const double* value = rows.value.data();
+            visit_each(p, attribute, rows.start[r], rows.start[r + 1], last,
+                  [&](int64_t i, uint32_t column, double weight) { body(column, value[i] * weight); });
         }
     }
+
+    // body(i, column, weight) for attribute(i), i = first … end − 1.
+    template <class Attribute, class Body>
+    void visit_each(int p, Attribute&& attribute, int64_t first, int64_t end, int64_t last, Body&& body) {
+        TouchedRows& part = parts_[p];
+        for (int64_t i = first; i < end; ++i) {
+            if (i + 24 < last) part.prefetch_head(attribute(i + 24));
+            if (i + 10 < last) part.prefetch_entries(attribute(i + 10));
+            const int64_t a = attribute(i);
+            if (late_) settle(p, a);
+            const TouchedRows::Head& head = part.head(a);
+            if (!head.n) continue;
+            const double scale = blocks_[head.block].scale;
+            const Entry* row = part.entries(head);
+            for (uint32_t k = 0; k < head.n; ++k) body(i, row[k].column, scale * row[k].value);
+        }
+    }
+
+    // For attributes with one column, all of one block: ξ of each, and the scale that goes with it. Null if penalties are
+    // being put off, so that attributes must be visited one by one.
+    const double* single(int p) const { return late_ || !parts_[p].has_single() ? nullptr : parts_[p].single(); }
+    double scale_of(int32_t block) const { return blocks_[block].scale; }
+    // Whether a block has had no weight since it was dropped, or ever.
+    bool untouched(int32_t block) const { return !blocks_[block].touched; }
 
     // Smaller differences would only fill the memory with weights near zero.
     double least(int, int64_t, double) const { return 1e-7; }
@@ -234,8 +265,9 @@ class OnlineWeights {
         if (!entry) return;
         Block& block = blocks_[parts_[p].head(a).block];
         if (fresh) entry->pulled = block.pull_on_entries;
+        block.touched = true;
         if (fresh && parts_[p].head(a).n == 1 && rows_late_) pulled_[p][a] = block.pull_on_rows;
-        set(*entry, block, entry->value + change / block.scale);
+        set(p, a, *entry, block, entry->value + change / block.scale);
     }
 
     // Multiplies the weights of each block by a factor; a block times zero leaves the memory.
@@ -349,16 +381,17 @@ class OnlineWeights {
     // Replaces the weights that exist, in the order of `collect`, by others; zeros leave the memory.
     void replace(const double* values) {
         int64_t next = 0;
-        visit_all([&](int, int64_t, Block& block, int32_t, Entry& entry) { set(entry, block, values[next++] / block.scale); });
+        visit_all([&](int p, int64_t a, Block& block, int32_t, Entry& entry) { set(p, a, entry, block, values[next++] / block.scale); });
         for (TouchedRows& part : parts_)
             for (int64_t a = 0; a < part.n_attributes(); ++a) part.filter(a, [](const Entry& entry) { return entry.value != 0; });
     }
 
   private:
-    void set(Entry& entry, Block& block, double value) {
+    void set(int p, int64_t a, Entry& entry, Block& block, double value) {
         entry.drift += (value - entry.value) * block.sum_of_scales(round_);
         block.squared_norm += value * value - entry.value * entry.value;
         entry.value = value;
+        parts_[p].copy_single(a, value);
     }
 
     double row_norm(TouchedRows& part, const TouchedRows::Head& head) {
@@ -380,7 +413,7 @@ class OnlineWeights {
                 if (by <= 0) continue;
                 row[k].pulled = block.pull_on_entries;
                 const double left = std::max(std::abs(row[k].value) - by, 0.0);
-                set(row[k], block, std::copysign(left, row[k].value));
+                set(p, a, row[k], block, std::copysign(left, row[k].value));
             }
         if (rows_late_) {
             const double by = block.pull_on_rows - pulled_[p][a];
@@ -388,7 +421,7 @@ class OnlineWeights {
             if (by <= 0) return;
             const double norm = row_norm(parts_[p], head);
             const double factor = norm > by ? 1 - by / norm : 0.0;
-            for (uint32_t k = 0; k < head.n; ++k) set(row[k], block, factor * row[k].value);
+            for (uint32_t k = 0; k < head.n; ++k) set(p, a, row[k], block, factor * row[k].value);
         }
     }
 
@@ -400,11 +433,12 @@ class OnlineWeights {
         settle_all();
         Block& block = blocks_[b];
         const double c = block.scale, sum = block.sum_of_scales(round_);
-        visit_all([&](int, int64_t, const Block&, int32_t which, Entry& entry) {
+        visit_all([&](int p, int64_t a, const Block&, int32_t which, Entry& entry) {
             if (which != static_cast<int32_t>(b)) return;
             entry.drift -= entry.value * sum;
             entry.value *= c;
             entry.pulled *= c;
+            parts_[p].copy_single(a, entry.value);
         });
         if (rows_late_)
             for (int p = 0; p < 2; ++p)

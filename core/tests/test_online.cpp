@@ -1,4 +1,4 @@
-#include "../online.hpp"
+#include "../online_chains.hpp"
 
 #include <map>
 #include <memory>
@@ -288,12 +288,12 @@ TEST("single pairs and matrices teach the same") {
             double loss[3];
             for (const PairForm form : {PairForm::by_cost, PairForm::matrices, PairForm::singles}) {
                 const auto which = static_cast<size_t>(form);
-                OnlineChain learner(5, OnlineWeights(chains.node, chains.pair, block.data(), block.data(), 1), form);
+                OnlineChain learner(ChainInstances(5, form), OnlineWeights(chains.node, chains.pair, block.data(), block.data(), 1));
                 chains.teach(learner);
                 for (int epoch = 0; epoch < 2; ++epoch)
                     loss[which] = learner.run(chains.order.data(), 40, question, 1.0, Step{question == Question::cost_argmax, 0.5}).loss;
                 online[which] = as_map(learner.weights());
-                SummedChain other(5, SummedWeights(chains.node, chains.pair, exempt.get(), exempt.get()), form);
+                SummedChain other(ChainInstances(5, form), SummedWeights(chains.node, chains.pair, exempt.get(), exempt.get()));
                 chains.teach(other);
                 other.weights().set_penalty(0.3, 0.01, 0.0);
                 const std::vector<double> steps(40, 0.4);
@@ -316,7 +316,7 @@ TEST("single pairs teach what they should when probabilities are in logs") {
         const auto exempt = std::make_unique<bool[]>(8);
         std::map<int64_t, double> found[2];
         for (const PairForm form : {PairForm::matrices, PairForm::singles}) {
-            SummedChain learner(n_labels, SummedWeights(chains.node, chains.pair, exempt.get(), exempt.get()), form);
+            SummedChain learner(ChainInstances(n_labels, form), SummedWeights(chains.node, chains.pair, exempt.get(), exempt.get()));
             chains.teach(learner);
             const int64_t features[] = {1, 3, 5, 8 * n_labels, 8 * n_labels + 1, 8 * n_labels + 7};
             const double values[] = {400.0, -500.0, 390.0, 350.0, -450.0, 250.0};

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from parsimon.document_model import DocumentModel
     from parsimon.errors import ParsimonError
     from parsimon.estimators import (
+        DependencyParser,
         DocumentClassifier,
         MarkovNetwork,
         OverlappingGroupLassoClassifier,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from parsimon.features import Columns, TemplateSet, read_columns, read_labelled
     from parsimon.model_file import load_model, save_model
     from parsimon.network_model import NetworkModel
+    from parsimon.parser_model import ParserModel
     from parsimon.penalties import L1, L2, ElasticNet
     from parsimon.sequence_model import SequenceModel
 
@@ -32,6 +34,7 @@ __version__ = "0.1.0"
 _HOME = {
     "SequenceLabeler": "parsimon.estimators",
     "TreeLabeler": "parsimon.estimators",
+    "DependencyParser": "parsimon.estimators",
     "DocumentClassifier": "parsimon.estimators",
     "MarkovNetwork": "parsimon.estimators",
     "OverlappingGroupLassoClassifier": "parsimon.estimators",
@@ -40,6 +43,7 @@ _HOME = {
     "OverlappingGroupLassoRegressorCV": "parsimon.estimators",
     "DocumentModel": "parsimon.document_model",
     "NetworkModel": "parsimon.network_model",
+    "ParserModel": "parsimon.parser_model",
     "SequenceModel": "parsimon.sequence_model",
     "load_model": "parsimon.model_file",
     "save_model": "parsimon.model_file",
@@ -57,6 +61,7 @@ __all__ = [
     "L1",
     "L2",
     "Columns",
+    "DependencyParser",
     "DocumentClassifier",
     "DocumentModel",
     "ElasticNet",
@@ -66,6 +71,7 @@ __all__ = [
     "OverlappingGroupLassoClassifierCV",
     "OverlappingGroupLassoRegressor",
     "OverlappingGroupLassoRegressorCV",
+    "ParserModel",
     "ParsimonError",
     "SequenceLabeler",
     "SequenceModel",

@@ -380,6 +380,116 @@ class OnlineChain:
     def start(self, features: _Integers, values: _Float64) -> None:
         """Weights to begin with."""
 
+class ArcSentences:
+    """The values of words in columns, by number: −1 is not known, 0 to 2 stand for no word."""
+
+    def __init__(
+        self, offsets: _Integers, values: list[_Integers], starts: list[_Integers | None]
+    ) -> None: ...
+    def __len__(self) -> int: ...
+
+class ArcDictionary:
+    """The attributes of arcs that are known, numbered template by template, from the values of their tests."""
+
+    def __init__(self, start: _Integers, tests: _Integers, counts: _Integers, values: _Integers) -> None: ...
+    @staticmethod
+    def supported(
+        start: _Integers,
+        tests: _Integers,
+        sentences: ArcSentences,
+        heads: _Integers,
+        cutoff: int,
+        threads: int,
+    ) -> ArcDictionary:
+        """Those that fire on the arcs given often enough."""
+
+    def __len__(self) -> int: ...
+    def starts(self) -> _Int64:
+        """The first attribute of every template, and one past the last."""
+
+    def restrict(self, features: _Integers) -> ArcDictionary:
+        """Of some attributes only, ascending."""
+
+    def values(self, sentences: ArcSentences, heads: _Integers, threads: int) -> _Int32:
+        """The values of the tests of all attributes, which must all fire on these arcs."""
+
+    def scores(
+        self, sentences: ArcSentences, first: int, last: int, w: _Float64, out: _Float64, threads: int
+    ) -> None:
+        """Φ w of the arcs of some sentences."""
+
+    def pullback(
+        self, sentences: ArcSentences, first: int, last: int, parts: _Float64, out: _Float64, threads: int
+    ) -> None:
+        """out += Φᵀ parts."""
+
+    def attributes(
+        self, sentences: ArcSentences, first: int, last: int, heads: _Integers
+    ) -> tuple[_Int64, _Int32]:
+        """The attributes of one arc into every token (none where the head is −1), as rows."""
+
+class OnlineArcs:
+    """Rounds of online learning on dependency trees, with weights that exist only once touched."""
+
+    def __init__(
+        self, dictionary: ArcDictionary, projective: bool, single_root: bool, block: _Integers, n_blocks: int
+    ) -> None: ...
+    def add(
+        self,
+        sentences: ArcSentences,
+        first: int,
+        last: int,
+        gold: _Integers,
+        weights: _Float64 | None,
+    ) -> None:
+        """Sentences to learn from."""
+
+    @property
+    def n_sequences(self) -> int: ...
+    @property
+    def n_weights(self) -> int:
+        """How many weights exist."""
+
+    @property
+    def rounds(self) -> int: ...
+    def run(
+        self, order: _Integers, question: int, cost: float, passive_aggressive: bool, step: float
+    ) -> tuple[float, int]:
+        """A round for each sequence (question 0 argmax, 1 cost-augmented argmax, 2 marginals): loss, mistakes."""
+
+    def scale(self, factors: _Float64) -> None:
+        """Multiplies the weights of each block; times zero they leave the memory."""
+
+    def norms(self, running: bool = False) -> _Float64:
+        """The 2-norm of each block, summed anew or (running) as kept along the way."""
+
+    def row_norms(self, blocks: _Bool) -> _Float64:
+        """The 2-norms of the rows of attributes in the blocks marked."""
+
+    def magnitudes(self, blocks: _Bool) -> _Float64:
+        """The absolute weights in the blocks marked."""
+
+    def pull_rows(self, by: float, blocks: _Bool) -> None:
+        """Takes that much from every row's norm, when the row next fires."""
+
+    def pull_weights(self, by: float, blocks: _Bool) -> None:
+        """Takes that much from every weight, when it next fires."""
+
+    def forget_average(self) -> None:
+        """Averages are over the rounds from here on."""
+
+    def settle(self) -> None:
+        """Applies what was put off, and frees weights that are zero."""
+
+    def weights(self, averaged: bool = False) -> tuple[_Int64, _Float64]:
+        """Ascending features and their weights, or the averages of these over all rounds."""
+
+    def replace(self, values: _Float64) -> None:
+        """Sets the weights that exist, in the order of `weights`."""
+
+    def start(self, features: _Integers, values: _Float64) -> None:
+        """Weights to begin with."""
+
 class SummedChain:
     """Rounds of online learning on chains, with a cumulative L1 penalty; weights exist only once touched."""
 

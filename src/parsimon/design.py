@@ -335,7 +335,9 @@ class PairDesign:
         """The first feature of every attribute (and one past the last), for tokens and for steps."""
         return self.node.features.starts(), self.steps.features.starts() + self.node.n_features
 
-    def new_learner(self, node_block: IntArray, pair_block: IntArray, n_blocks: int) -> OnlineChain:
+    def new_learner(
+        self, structure: Chain, node_block: IntArray, pair_block: IntArray, n_blocks: int
+    ) -> OnlineChain:
         """An online learner for chains with these features; blocks part the attributes."""
         return OnlineChain(
             self.n_labels, self.node.features, self.steps.features, node_block, pair_block, n_blocks

@@ -12,7 +12,7 @@ from parsimon.errors import ParsimonError
 from parsimon.features.observations import Observations, Rows
 from parsimon.features.space import FeatureSpace
 
-__all__ = ["information_gain", "rank_templates"]
+__all__ = ["arc_information_gain", "information_gain", "rank_templates"]
 
 # Counts are kept for as many attributes at a time as have this many (attribute, label) cells: 128 MB.
 _CELLS = 2**25
@@ -58,6 +58,25 @@ def information_gain(
         attribute, bits = _bits(counts, tokens_with)
         gain += np.bincount(template[attribute], bits, minlength=n_templates)
     return gain
+
+
+def arc_information_gain(
+    on_trees: Array, on_arcs: Array, n_words: int, n_arcs: int, template: IntArray, n_templates: int
+) -> Array:
+    """The same of arcs, present or absent: how many bits each template says about A (Martins et al. 2011, eq. 16).
+
+    `on_trees` and `on_arcs` are how many arcs of the trees, and how many of all, each attribute fires on; there are
+    `n_words` and `n_arcs` of them.
+
+    >>> arc_information_gain(np.array([2.0, 0.0, 1.0]), np.array([2.0, 2.0, 2.0]), 2, 4, np.array([0, 0, 1]), 2)
+    array([1., 0.])
+    """
+    bits = np.zeros(len(on_arcs))
+    for joint, share in ((on_trees, n_words / n_arcs), (on_arcs - on_trees, 1 - n_words / n_arcs)):
+        p = joint / n_arcs
+        some = joint > 0
+        bits[some] += p[some] * np.log2(p[some] / (on_arcs[some] / n_arcs * share))
+    return np.bincount(template, bits, minlength=n_templates)
 
 
 def rank_templates(

@@ -22,16 +22,18 @@ from parsimon.errors import ParsimonError
 if TYPE_CHECKING:
     from parsimon.document_model import DocumentModel
     from parsimon.network_model import NetworkModel
+    from parsimon.parser_model import ParserModel
     from parsimon.sequence_model import SequenceModel
 
 FORMAT = 1
-Kind: TypeAlias = Literal["sequence", "document", "network"]
+Kind: TypeAlias = Literal["sequence", "document", "network", "parser"]
 # Where `take_apart(model) -> (header, tensors)` and `put_together(header, tensors) -> model` of a kind are. The
 # weights and `info` are written here, the same for all.
 KINDS = {
     "sequence": "parsimon.sequence_file",
     "document": "parsimon.document_file",
     "network": "parsimon.network_file",
+    "parser": "parsimon.parser_file",
 }
 
 
@@ -96,6 +98,8 @@ def load_model(path: str | Path, kind: Literal["document"]) -> DocumentModel: ..
 @overload
 def load_model(path: str | Path, kind: Literal["network"]) -> NetworkModel: ...
 @overload
+def load_model(path: str | Path, kind: Literal["parser"]) -> ParserModel: ...
+@overload
 def load_model(path: str | Path, kind: None = None) -> Any: ...
 
 
@@ -119,6 +123,8 @@ def parse_model(content: bytes, name: str = ..., *, kind: Literal["sequence"]) -
 def parse_model(content: bytes, name: str = ..., *, kind: Literal["document"]) -> DocumentModel: ...
 @overload
 def parse_model(content: bytes, name: str = ..., *, kind: Literal["network"]) -> NetworkModel: ...
+@overload
+def parse_model(content: bytes, name: str = ..., *, kind: Literal["parser"]) -> ParserModel: ...
 @overload
 def parse_model(content: bytes, name: str = ..., kind: Kind | None = None) -> Any: ...
 

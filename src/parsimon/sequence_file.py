@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from parsimon.design import FeatureIndex
+from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.item_features import ItemFeatures, MatrixFeatures
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.second_order import TagPairs
 from parsimon.sequence_model import SequenceModel
 
-SPACES: dict[str, Any] = {space.kind: space for space in (TemplateFeatures, ItemFeatures, MatrixFeatures)}
+SPACES: dict[str, Any] = {
+    space.kind: space for space in (TemplateFeatures, ItemFeatures, MatrixFeatures, ArcFeatures)
+}
 
 
 def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:

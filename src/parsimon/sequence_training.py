@@ -21,6 +21,7 @@ from parsimon.features.columns import Labels
 from parsimon.features.observations import Observations
 from parsimon.features.space import FeatureSpace
 from parsimon.growth import Growing, Grown, Growth
+from parsimon.information_gain import information_gain
 from parsimon.label_schemes import Transitions
 from parsimon.losses import Loss, get_loss, settings_of
 from parsimon.memory import at_most
@@ -177,9 +178,20 @@ class SequenceTraining:
             raise ParsimonError("templates can only be selected where there are templates; give some.")
         monitor = Monitor(callbacks=self.callbacks, time_limit=self.time_limit)
         gold = y.ids if task.pairs is None else task.pairs.encode(y).ids
-        candidates = Candidates(task.problem, task.features, observations, gold)
+        features = task.features
+        candidates = Candidates(
+            task.problem,
+            features,
+            lambda: information_gain(
+                observations,
+                gold,
+                features.n_labels,
+                features.template_of_attributes()[0],
+                len(features.template_names()),
+            ),
+        )
         selected = self.selection.select(candidates, monitor)
-        del task, candidates, observations  # before the second stage makes its own
+        del task, candidates, features, observations  # before the second stage makes its own
         smaller, _ = self._task(space.only(selected.kept), X, y, weights)
         return replace(smaller, selected=selected)
 

@@ -17,6 +17,7 @@ COMMANDS = [
     ["train"],
     ["train", "sequence"],
     ["train", "document"],
+    ["train", "parser"],
     ["predict"],
     ["evaluate"],
     ["inspect"],

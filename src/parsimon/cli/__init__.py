@@ -16,9 +16,10 @@ from parsimon.cli.presets import presets
 from parsimon.cli.sample import sample
 from parsimon.cli.train import train
 from parsimon.cli.train_document import document
+from parsimon.cli.train_parser import parser
 from parsimon.cli.train_tree import tree
 
-__all__ = ["document", "main", "program", "tree"]
+__all__ = ["document", "main", "parser", "program", "tree"]
 
 EXAMPLES = """
 \b
@@ -30,6 +31,7 @@ Examples:
   parsimon train document reviews/ -m reviews.model
   parsimon explain reviews.model new.jsonl --html why.html
   parsimon train tree pages/ --values values.csv -m records.model
+  parsimon train parser train.conllu -m english.model
   parsimon learn network survey.csv -m survey.model --draw survey.png
 """
 
@@ -41,8 +43,8 @@ def program() -> None:
 
     Sequences are in column files: one token a line, its columns separated by blanks or tabs, the label last, and
     an empty line after every sequence. Feature templates are those of Wapiti and CRF++. Documents are in
-    directories of classes, JSON lines, or lines 'label TAB text'. Trees are in column files with a column of parents,
-    or are web pages. Tables are CSV files with names in the first line.
+    directories of classes, JSON lines, or lines 'label TAB text'. Treebanks are in CoNLL-U or CoNLL-X. Trees are in
+    column files with a column of parents, or are web pages. Tables are CSV files with names in the first line.
     '-' stands for standard input.
     """
 

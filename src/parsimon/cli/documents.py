@@ -63,6 +63,7 @@ def predict(model: DocumentModel, job: Prediction) -> None:
             "--given-labels": job.given_labels,
             "--unknown": job.unknown,
             "--scheme": job.scheme,
+            "--decoding": job.decoding,
             "--separator": job.separator != "any",
             "--comment": job.comment,
         },
@@ -103,6 +104,7 @@ def evaluate(model: DocumentModel, job: Job) -> None:
         {
             "--raw": job.raw,
             "--scheme": job.scheme,
+            "--decoding": job.decoding,
             "--separator": job.separator != "any",
             "--comment": job.comment,
         },

@@ -11,7 +11,14 @@ import click
 from parsimon.cli.failures import say
 from parsimon.cli.labelling import allowed_transitions, parts
 from parsimon.cli.model_kinds import commands_of
-from parsimon.cli.options import column_file, command, option, reading_options, threads_option
+from parsimon.cli.options import (
+    column_file,
+    command,
+    decoding_option,
+    option,
+    reading_options,
+    threads_option,
+)
 from parsimon.errors import ParsimonError
 
 if TYPE_CHECKING:
@@ -27,6 +34,7 @@ Examples:
   parsimon evaluate chunk.model test.txt --json | jq .f1
   parsimon evaluate news.model test.jsonl
   parsimon evaluate records.model test-pages/ --values test-values.csv
+  parsimon evaluate english.model test.conllu
 """
 
 
@@ -40,6 +48,7 @@ class Job:
     raw: bool
     confusion: bool
     scheme: str | None
+    decoding: str | None
     as_json: bool
     threads: int
     encoding: str
@@ -68,6 +77,7 @@ class Job:
     section="Scoring",
     help="Predict only label sequences that are valid in this scheme.",
 )
+@decoding_option
 @option(
     "--confusion", is_flag=True, section="Output", help="Also show which labels are taken for which others."
 )
@@ -84,7 +94,9 @@ def evaluate(**options: Any) -> None:
     Labels that the model does not know count as errors.
 
     With a document model, TEST is a directory of class directories, JSON lines or lines 'label TAB text'. With a
-    model of web pages it is a directory of pages, whose values are in --values TABLE.
+    model of web pages it is a directory of pages, whose values are in --values TABLE. With a parser it is a treebank in
+    CoNLL-U or CoNLL-X, and what is printed are attachment scores (UAS, LAS) over all words and without punctuation, and
+    how well arcs of each length and each relation are found.
     """
     job = Job(**options)
     from parsimon.metrics import evaluate as compare
@@ -98,6 +110,8 @@ def evaluate(**options: Any) -> None:
     if commands is not None:
         commands.evaluate(model, job)
         return
+    if job.decoding is not None:
+        raise ParsimonError(f"{job.model} is a sequence model, and --decoding is for parsers; leave it out.")
     file = column_file(job.test, job.encoding, job.separator, job.comment)
     gold, predicted = _labels(model, file, job)
     evaluation = compare(gold, predicted, raw=job.raw)  # type: ignore[arg-type]  # no label is None here

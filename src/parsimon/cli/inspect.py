@@ -69,7 +69,8 @@ def inspect(
     """Show what MODEL has kept: how much of what, by template and by label, and the heaviest features.
 
     Of a document model: how many words, and for each label those that speak most for it. Of a Markov network: the
-    strongest edges; --label names a variable whose edges are wanted.
+    strongest edges; --label names a variable whose edges are wanted. Of a parser: the features of arcs; --label names a
+    relation whose features are wanted.
     """
     from parsimon import inspect as look
     from parsimon.model_file import load_model

@@ -9,6 +9,7 @@ COMMANDS = {
     "document": "parsimon.cli.documents",
     "network": "parsimon.cli.networks",
     "pages": "parsimon.cli.pages",
+    "parser": "parsimon.cli.parsers",
 }
 
 

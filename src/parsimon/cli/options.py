@@ -87,6 +87,18 @@ def reading_options(function: Function) -> Function:
     return function
 
 
+def decoding_option(function: Function) -> Function:
+    """Which tree a parser gives."""
+    add = option(
+        "--decoding",
+        type=click.Choice(["mst", "minimum-risk"]),
+        section="Parsing",
+        show_default="mst",
+        help="The best tree, or the one with the largest sum of probabilities of its arcs.",
+    )
+    return add(function)
+
+
 def threads_option(function: Function) -> Function:
     """On how many threads to work; the result does not depend on it."""
     add = option(

@@ -1,4 +1,4 @@
-"""`parsimon predict`: a column file in, the same lines with their labels out; or documents or web pages in."""
+"""`parsimon predict`: a column file in, the same lines with labels out; or documents, web pages or sentences in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from parsimon.cli.failures import say
 from parsimon.cli.labelling import Part, allowed_transitions, look_up_only, parts
 from parsimon.cli.live_input import LiveInput
 from parsimon.cli.model_kinds import commands_of
-from parsimon.cli.options import column_file, command, option, reading_options, threads_option
+from parsimon.cli.options import (
+    column_file,
+    command,
+    decoding_option,
+    option,
+    reading_options,
+    threads_option,
+)
 from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
 
@@ -38,6 +45,7 @@ Examples:
   parsimon predict chunk.model half_done.txt --given-labels --scheme iob2
   parsimon predict news.model new.jsonl --format jsonl --marginals
   parsimon predict records.model pages/ > records.tsv
+  parsimon predict english.model new.conllu > parsed.conllu
 """
 
 
@@ -53,6 +61,7 @@ class Prediction:
     given_labels: bool
     unknown: Sequence[str]
     scheme: str | None
+    decoding: str | None
     format: str | None
     threads: int
     encoding: str
@@ -60,7 +69,7 @@ class Prediction:
     comment: str | None
 
 
-@command("predict", epilog=EXAMPLES, short_help="Label a column file, documents or web pages.")
+@command("predict", epilog=EXAMPLES, short_help="Label a column file, documents or web pages, or parse.")
 @click.argument("model")
 @click.argument("input", default="-")
 @option(
@@ -76,7 +85,8 @@ class Prediction:
     "--marginals",
     is_flag=True,
     section="Output",
-    help="Add a column: the probability of the label; for documents, the probabilities of all labels.",
+    help="Add a column: the probability of the label; for documents, the probabilities of all labels; for parsers, "
+    "that of every head, as ArcProb=0.98 in the last column.",
 )
 @option(
     "--format",
@@ -98,6 +108,7 @@ class Prediction:
     section="Constraints",
     help="Only label sequences that are valid in this scheme; 'auto' tells it from the labels.",
 )
+@decoding_option
 @option(
     "--given-labels",
     is_flag=True,
@@ -127,6 +138,9 @@ def predict(**options: Any) -> None:
 
     A model of web pages finds their records: INPUT is a directory of pages, or one page. What is written is a table
     with a line for every value: page, attribute and value, tabs between.
+
+    A parser reads CoNLL-U or CoNLL-X and writes the same file with heads and relations; those of INPUT are not looked
+    at, and may be '_'.
     """
     job = Prediction(**options)
     from parsimon.model_file import load_model
@@ -136,10 +150,12 @@ def predict(**options: Any) -> None:
     if commands is not None:
         commands.predict(model, job)
         return
-    if job.format is not None:
-        raise ParsimonError(
-            f"{job.model} is a sequence model, and --format is for models of documents or web pages; leave it out."
-        )
+    for name, given, kind in (
+        ("--format", job.format, "models of documents or web pages"),
+        ("--decoding", job.decoding, "parsers"),
+    ):
+        if given is not None:
+            raise ParsimonError(f"{job.model} is a sequence model, and {name} is for {kind}; leave it out.")
     labeller = Labeller(model, job, allowed_transitions(model, job.scheme))
     file = _input(job, model)
     encode = _encoder(file.encoding)

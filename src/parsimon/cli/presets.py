@@ -10,12 +10,16 @@ from parsimon.cli.options import CONTEXT
 @click.command("presets", context_settings=CONTEXT, short_help="List the template sets that have a name.")
 @click.argument("name", required=False)
 def presets(name: str | None) -> None:
-    """List the presets that 'parsimon train sequence -t' knows; with a NAME, print that preset's templates.
+    """List the presets that 'parsimon train -t' knows; with a NAME, print that preset's templates.
 
     What is printed is a template file: a start for one of your own.
     """
+    from parsimon.features.arc_presets import PRESETS as OF_ARCS
     from parsimon.features.presets import PRESETS, get_preset
 
+    if name in OF_ARCS:
+        click.echo(OF_ARCS[name]().dumps(), nl=False)
+        return
     if name is not None:
         click.echo(get_preset(name).dumps(), nl=False)
         return
@@ -24,3 +28,7 @@ def presets(name: str | None) -> None:
         columns = ", ".join(f"{number} {what}" for number, what in enumerate(preset.columns))
         click.echo(f"{preset.name:<{width}}  {preset.description} ({len(preset.build())} templates)")
         click.echo(f"{'':<{width}}  columns: {columns}")
+    for arcs, build in OF_ARCS.items():
+        click.echo(
+            f"{arcs:<{width}}  for 'train parser': {(build.__doc__ or '').strip()} ({len(build())} templates)"
+        )

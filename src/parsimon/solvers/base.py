@@ -165,6 +165,7 @@ class Requires:
     sizes_matter: bool = False  # a loss that is not smallest where all weights are zero
     marginals: bool = False
     online: bool = False
+    cumulative_l1: bool = False  # an online learner whose L1 penalty adds up from round to round
     blocks: bool = False
     log_loss: bool = False
     all_labels: bool = False
@@ -208,6 +209,10 @@ class Requires:
             return "a structure with marginals"
         if self.online and any(not hasattr(batch.design, "new_learner") for batch in problem.batches):
             return "a structure with an online learner"
+        if self.cumulative_l1 and any(
+            not hasattr(batch.design, "new_summed_learner") for batch in problem.batches
+        ):
+            return "sequences to label"
         if self.online and not np.isscalar(getattr(problem.loss, "cost", 0.0)):
             return "a cost that is one number for every wrong label, and this one depends on the labels"
         if self.blocks and any(not hasattr(batch.design, "new_descent") for batch in problem.batches):

@@ -271,10 +271,11 @@ class Plan:
 
     def learner(self, problem: Problem) -> Any:
         """A learner with these blocks that knows all instances."""
-        design: Any = problem.batches[0].design
-        return teach(
-            design.new_learner(self.blocks.node, self.blocks.pair, self.blocks.n_blocks), problem.batches
-        )
+        first = problem.batches[0]
+        design: Any = first.design
+        blocks = self.blocks
+        learner = design.new_learner(first.structure, blocks.node, blocks.pair, blocks.n_blocks)
+        return teach(learner, problem.batches)
 
     def shrink(self, learner: Any, step: float, share: float, epochs: float) -> None:
         """A proximal step: the penalty's share of these rounds, then the budget."""

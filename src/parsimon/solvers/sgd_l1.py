@@ -85,7 +85,7 @@ class SGDL1:
     @property
     def requires(self) -> Requires:
         """All labels, and a penalty on single weights."""
-        return Requires(online=True, separable_penalty=True)
+        return Requires(online=True, cumulative_l1=True, separable_penalty=True)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every epoch. The objective is the sum of losses as they were met, plus Ω."""

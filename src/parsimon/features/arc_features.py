@@ -1,0 +1,251 @@
+"""Attributes of arcs: what templates find in a treebank, numbered template by template.
+
+The core expands them whenever they are needed (core/arc_features.hpp); here are the values that words have in the
+columns, as numbers of strings, and the names of attributes. Only attributes that fire on arcs of the training data
+are numbered, as in McDonald's MSTParser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from parsimon._core import ArcDictionary, ArcSentences, StringTable
+from parsimon.arrays import Array, BoolArray, IntArray
+from parsimon.data.treebanks import Treebank
+from parsimon.features.arc_templates import LENGTHS, ArcColumn, ArcTemplate, ArcTemplates
+from parsimon.features.columns import offsets_of
+
+__all__ = ["ArcFeatures"]
+
+# What stands where there is no word: the first strings of every table. No word has a tab in it.
+NO_WORD = ("\troot", "\tstart", "\tend")
+SHOWN = ("<root>", "<start>", "<end>")
+
+
+def new_strings() -> StringTable:
+    """A table with nothing in it but what stands for no word."""
+    strings = StringTable()
+    strings.add_all(list(NO_WORD))
+    return strings
+
+
+@dataclass
+class ArcFeatures:
+    """The attributes that templates make of arcs. With one column each, attributes are features.
+
+    >>> import io
+    >>> from parsimon.data import read_treebank
+    >>> rows = "1\\tDogs\\t_\\tNOUN\\t_\\t_\\t2\\tnsubj\\t_\\t_\\n2\\tbark\\t_\\tVERB\\t_\\t_\\t0\\troot\\t_\\t_\\n"
+    >>> space = ArcFeatures(ArcTemplates.parse("h.upos+m.form\\nm.upos+dir"))
+    >>> sentences = space.learn(read_treebank(io.BytesIO(rows.encode())))
+    >>> space.node_names(np.arange(space.n_node))
+    ['h.upos=VERB+m.form=Dogs', 'h.upos=<root>+m.form=bark', 'm.upos=NOUN+dir=left', 'm.upos=VERB+dir=right']
+    """
+
+    templates: ArcTemplates
+    cutoff: int = 1
+    strings: StringTable = field(default_factory=new_strings, repr=False)
+    dictionary: ArcDictionary = field(init=False, repr=False)
+    values: IntArray | None = field(
+        default=None, repr=False
+    )  # of the tests of all attributes, once they are final
+    kind: ClassVar[str] = "arcs"
+    n_pair: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        start, tests = self.templates.encoded()
+        none = np.zeros(len(self.templates), np.int64)
+        self.dictionary = ArcDictionary(start, tests, none, np.zeros(0, np.int32))
+        self._learnt_from: tuple[ArcSentences, IntArray] | None = None
+
+    @property
+    def n_node(self) -> int:
+        """How many attributes there are."""
+        return len(self.dictionary)
+
+    def learn(self, treebank: Treebank, threads: int = 1) -> ArcSentences:
+        """Numbers the attributes that fire on at least `cutoff` of the arcs."""
+        sentences = _sentences(treebank, self.templates.columns, self.strings.add)
+        start, tests = self.templates.encoded()
+        heads = np.ascontiguousarray(treebank.heads, np.int32)
+        self.dictionary = ArcDictionary.supported(start, tests, sentences, heads, self.cutoff, threads)
+        self._learnt_from = sentences, heads
+        return sentences
+
+    def observe(self, treebank: Treebank) -> ArcSentences:
+        """The same values of other sentences; what is not known has the number −1."""
+        return _sentences(treebank, self.templates.columns, self.strings.find)
+
+    def only(self, kept: Any) -> ArcFeatures:
+        """An empty space with some of the templates."""
+        return ArcFeatures(self.templates.only(kept), self.cutoff)
+
+    def keep(self, node: BoolArray, pair: BoolArray) -> ArcFeatures:
+        """The space of some attributes only, numbered anew; templates and strings that none needs are left out."""
+        attributes = np.flatnonzero(node)
+        values = self._values(attributes)
+        kept = np.zeros(len(self.templates), bool)
+        kept[self.node_templates(attributes)] = True
+        templates = self.templates.only(kept)
+        counts = np.diff(np.searchsorted(attributes, self.dictionary.starts()))[kept]
+        is_code = _codes(templates, counts)
+        used = np.union1d(np.arange(len(NO_WORD)), values[~is_code])
+        renumber = np.zeros(len(self.strings), np.int32)
+        renumber[used] = np.arange(len(used), dtype=np.int32)
+        values = np.where(is_code, values, renumber[np.where(is_code, 0, values)]).astype(np.int32)
+        strings = StringTable.unpack(*self.strings.pack(used.astype(np.int32)))
+        return ArcFeatures._final(templates, self.cutoff, strings, counts, values)
+
+    @classmethod
+    def _final(
+        cls, templates: ArcTemplates, cutoff: int, strings: StringTable, counts: IntArray, values: IntArray
+    ) -> ArcFeatures:
+        space = cls(templates, cutoff, strings, values=values)
+        space.dictionary = ArcDictionary(*templates.encoded(), counts.astype(np.int64), values)
+        return space
+
+    def _values(self, attributes: IntArray) -> IntArray:
+        """The values of the tests of some attributes, end to end."""
+        if self.values is None:
+            if self._learnt_from is None:
+                return np.zeros(0, np.int32)
+            few = self.dictionary.restrict(np.ascontiguousarray(attributes, np.int64))
+            return few.values(*self._learnt_from, 1)
+        arity = np.array([_arity(template) for template in self.templates], np.int64)
+        starts = self.dictionary.starts()
+        first = np.concatenate([[0], np.cumsum(arity * np.diff(starts))])
+        t = self.node_templates(attributes)
+        begin, n = first[t] + (attributes - starts[t]) * arity[t], arity[t]
+        at = np.repeat(begin - (np.cumsum(n) - n), n) + np.arange(int(n.sum()))
+        return self.values[at]
+
+    def node_names(self, attributes: IntArray) -> list[str]:
+        """For instance ``h.upos=VERB+m.form=dog``."""
+        order = np.argsort(attributes, kind="stable")
+        values = self._values(np.asarray(attributes)[order]).tolist()
+        names = [""] * len(order)
+        at = 0
+        for place, t in zip(
+            order.tolist(), self.node_templates(np.asarray(attributes)[order]).tolist(), strict=True
+        ):
+            template = self.templates[t]
+            n = _arity(template)
+            names[place] = self._name(template, values[at : at + n])
+            at += n
+        return names
+
+    def _name(self, template: ArcTemplate, values: list[int]) -> str:
+        texts = []
+        for test, value in zip(template.value_names(), values, strict=True):
+            if "." not in test:
+                texts.append(template.code_name(value))
+            else:
+                texts.append(SHOWN[value] if value < len(SHOWN) else self.strings[value])
+        return template.render(texts)
+
+    def pair_names(self, attributes: IntArray) -> list[str]:
+        """There are none."""
+        return []
+
+    def template_names(self) -> list[str]:
+        """The templates as written."""
+        return self.templates.names
+
+    def node_templates(self, attributes: IntArray) -> IntArray:
+        """The template of each attribute."""
+        return (np.searchsorted(self.dictionary.starts(), attributes, side="right") - 1).astype(np.int32)
+
+    def pair_templates(self, attributes: IntArray) -> IntArray:
+        """There are none."""
+        return np.zeros(0, np.int32)
+
+    def constant(self) -> tuple[IntArray, IntArray]:
+        """Attributes of templates that look at no word: the bias, direction and length."""
+        starts = self.dictionary.starts()
+        ranges = [
+            np.arange(starts[t], starts[t + 1])
+            for t, template in enumerate(self.templates)
+            if not template.looks_at_words
+        ]
+        return np.concatenate([np.zeros(0, np.int64), *ranges]), np.zeros(0, np.int64)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array | IntArray]]:
+        """Templates as text; strings and the values of all attributes as arrays."""
+        text, start = self.strings.pack(np.arange(len(self.strings), dtype=np.int32))
+        arrays: dict[str, Any] = {
+            "strings.text": text,
+            "strings.length": np.diff(start),
+            "count": np.diff(self.dictionary.starts()),
+            "values": self._values(np.arange(self.n_node)),
+        }
+        return {"templates": self.templates.dumps(), "cutoff": self.cutoff}, arrays
+
+    @classmethod
+    def from_state(cls, settings: dict[str, Any], arrays: dict[str, Any]) -> ArcFeatures:
+        """The space that `state` described."""
+        templates = ArcTemplates.parse(settings["templates"])
+        start = np.concatenate([[0], np.cumsum(arrays["strings.length"], dtype=np.int64)]).astype(np.int64)
+        strings = StringTable.unpack(np.ascontiguousarray(arrays["strings.text"], np.uint8), start)
+        if strings.get_all(np.arange(min(3, len(strings)), dtype=np.int32)) != list(NO_WORD):
+            raise ValueError("the strings do not begin as they should")
+        counts, values = arrays["count"].astype(np.int64), arrays["values"].astype(np.int32)
+        arity = np.array([_arity(template) for template in templates])
+        if len(counts) != len(templates) or (counts < 0).any() or counts @ arity != len(values):
+            raise ValueError("the attributes do not fit the templates")
+        is_code = _codes(templates, counts)
+        if values.min(initial=0) < 0 or values[~is_code].max(initial=0) >= len(strings):
+            raise ValueError("an attribute names a string that is not there")
+        if values[is_code].max(initial=0) >= 2 * len(LENGTHS):
+            raise ValueError("an arc cannot be as long as an attribute says")
+        return cls._final(templates, int(settings["cutoff"]), strings, counts, values)
+
+
+def _arity(template: ArcTemplate) -> int:
+    """How many values an attribute has."""
+    return len(template.value_names())
+
+
+def _codes(templates: ArcTemplates, counts: IntArray) -> Any:
+    """Which of the values of all attributes are of direction and length, not of strings."""
+    pieces = [np.zeros(0, bool)]
+    for template, count in zip(templates, counts.tolist(), strict=True):
+        of_one = np.array(["." not in test for test in template.value_names()], bool)
+        pieces.append(np.tile(of_one, count))
+    return np.concatenate(pieces)
+
+
+def _sentences(treebank: Treebank, columns: list[ArcColumn], number: Callable[[str], int]) -> ArcSentences:
+    values, starts = [], []
+    for column in columns:
+        value, start = _numbered(treebank, column, number)
+        values.append(value)
+        starts.append(start)
+    return ArcSentences(offsets_of(treebank.lengths).astype(np.int64), values, starts)
+
+
+def _numbered(
+    treebank: Treebank, column: ArcColumn, number: Callable[[str], int]
+) -> tuple[IntArray, IntArray | None]:
+    """The values of all words, and where each word's start if it may have several; every string is seen to once."""
+    from parsimon.features.transforms import Transform
+
+    transform = Transform.parse(column.transform)
+    ids, where = np.unique(treebank.ids("feats" if column.many else column.name), return_inverse=True)
+    texts = treebank.strings.get_all(ids.astype(np.int32))
+    if not column.many:
+        return np.array([number(transform(text)) for text in texts], np.int32)[where], None
+    lists = [
+        np.unique([number(transform(each)) for each in text.split("|")] if text != "_" else []).astype(
+            np.int32
+        )
+        for text in texts
+    ]
+    n = np.array([len(each) for each in lists], np.int64)
+    flat, first = np.concatenate([np.zeros(0, np.int32), *lists]), np.cumsum(n) - n
+    start = np.concatenate([[0], np.cumsum(n[where])]).astype(np.int64)
+    at = np.repeat(first[where] - start[:-1], n[where]) + np.arange(start[-1])
+    return flat[at], start
