@@ -1,0 +1,187 @@
+"""`parsimon train parser`, and the other commands given a parser."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from parsimon.data import read_treebank
+from toy_treebanks import grammar
+
+SPECIAL = """\
+# sent_id = 1
+# text = Thedog sees.
+1-2\tThedog\t_\t_\t_\t_\t_\t_\t_\t_
+1\tthe\tthe\tD\txD\t_\t2\tdet\t_\t_
+2\tdog\tdog\tN\txN\t_\t3\tsubj\t_\tSpaceAfter=No
+3\tsees\tv\tV\txV\t_\t0\troot\t_\t_
+3.1\tit\tit\tN\txN\t_\t_\t_\t3:obj\t_
+
+# sent_id = 2
+1\tcat\tcat\tN\txN\t_\t2\tsubj\t_\t_
+2\teats\tv\tV\txV\t_\t0\troot\t_\t_
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    grammar(40, seed=1).write(tmp_path / "train.conllu")
+    grammar(15, seed=2).write(tmp_path / "test.conllu")
+    (tmp_path / "special.conllu").write_text(SPECIAL)
+    return tmp_path
+
+
+@pytest.fixture
+def model(place, run):
+    result = run("train", "parser", place / "train.conllu", "-m", place / "toy.model", "--max-iter", 5)
+    assert result.exit_code == 0, result.output
+    return place / "toy.model"
+
+
+def test_training_says_what_came_of_it(place, run):
+    result = run(
+        "train", "parser", place / "train.conllu", "-m", place / "m", "--dev", place / "test.conllu",
+        "--max-iter", 4, "--log", place / "log.jsonl",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    told = dict(line.split(None, 1) for line in result.stdout.splitlines())
+    assert set(told) == {"model", "features", "templates", "relations", "objective", "dev", "status", "time"}
+    assert told["dev"].startswith("UAS 100.00%")
+    assert told["relations"] == "6"
+    lines = [json.loads(line) for line in (place / "log.jsonl").read_text().splitlines()]
+    assert lines[0]["train"].endswith("train.conllu")
+    assert lines[-1]["status"] == "done"
+
+
+def test_templates_are_selected(place, run):
+    result = run(
+        "train", "parser", place / "train.conllu", "-m", place / "m", "-t", "martins-parsing", "--select",
+        "sparseptron", "--budget", 10, "--select-epochs", 2, "--refit", "mira", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    record = json.loads(result.stdout)
+    assert record["candidate_templates"] == 684
+    assert 0 < record["templates"] <= 14
+    shown = run("inspect", place / "m").stdout
+    assert "templates by  sparseptron" in shown
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--loss", "log", "--l2", 1],
+        ["--refit", "crf", "--l1", 0.1],
+        ["--loss", "log", "--group-lasso", 0.5, "--l2", 0.1],
+        ["--refit", "perceptron"],
+        ["--projective", "--single-root"],
+        ["--many-roots", "--relations", "none", "--prune", 0.5, "--cutoff", 2, "--float32"],
+    ],
+    ids=lambda options: " ".join(map(str, options)),
+)
+def test_ways_to_train(place, run, options):
+    result = run(
+        "train", "parser", place / "train.conllu", "-m", place / "m", "--max-iter", 30, "--json", *options
+    )
+    assert result.exit_code == 0, result.output
+    scores = json.loads(run("evaluate", place / "m", place / "test.conllu", "--json").stdout)
+    assert scores["all_words"]["uas"] == 1.0
+    assert scores["all_words"]["las"] == (0.0 if "none" in options else 1.0)
+
+
+def test_predictions_keep_everything_else(place, model, run):
+    blank = "\n".join(
+        "\t".join([*cells[:6], "_", "_", *cells[8:]]) if len(cells) == 10 and cells[0].isdigit() else line
+        for line in SPECIAL.split("\n")
+        for cells in [line.split("\t")]
+    )
+    assert blank != SPECIAL
+    (place / "blank.conllu").write_text(blank)
+    result = run("predict", model, place / "blank.conllu")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == SPECIAL
+    run("predict", model, place / "blank.conllu", "-o", place / "out.conllu", "--decoding", "minimum-risk")
+    assert (place / "out.conllu").read_text() == SPECIAL
+
+
+def test_probabilities_go_into_the_last_column(place, model, run):
+    text = run("predict", model, place / "special.conllu", "--marginals").stdout
+    words = [line.split("\t") for line in text.splitlines() if line.partition("\t")[0].isdigit()]
+    assert [cells[9].startswith("ArcProb=0.") for cells in words] == [True, False, True, True, True]
+    assert words[1][9].startswith("SpaceAfter=No|ArcProb=0.")
+    assert read_treebank(place / "special.conllu").heads.tolist() == [int(cells[6]) for cells in words]
+
+
+def test_several_trees(place, model, run):
+    text = run("predict", model, place / "special.conllu", "--kbest", 2).stdout
+    blocks = text.strip().split("\n\n")
+    assert len(blocks) == 4
+    assert [block.split("\n")[0] for block in blocks] == ["# rank = 1", "# rank = 2"] * 2
+    one, two = (float(block.split("\n")[1].removeprefix("# probability = ")) for block in blocks[:2])
+    assert one > two > 0
+
+
+def test_conllx(place, run):
+    text = (place / "train.conllu").read_text()
+    (place / "train.conll").write_text(text)
+    arguments = ["train", "parser", place / "train.conll", "-m", place / "m", "--format", "conllx", "--max-iter", 3]
+    assert run(*arguments).exit_code == 0
+    assert run("evaluate", place / "m", place / "train.conll").exit_code == 0
+
+
+def test_evaluation(place, model, run):
+    text = run("evaluate", model, place / "test.conllu").stdout
+    assert "UAS" in text
+    assert "without punctuation" in text
+    assert "arc length" in text
+    record = json.loads(run("evaluate", model, place / "test.conllu", "--json").stdout)
+    assert record["all_words"]["uas"] == 1.0
+
+
+def test_looking_into_a_parser(model, run):
+    text = run("inspect", model, "--history").stdout
+    assert "arcs may cross, one root" in text
+    assert "h.upos+m.upos" in text
+    of_relation = run("inspect", model, "--label", "subj", "--top", 3).stdout
+    assert of_relation.count("subj  ") >= 3
+    record = json.loads(run("inspect", model, "--json").stdout)
+    assert len(record["heaviest"]) == record["features"]
+    assert record["labels"] == ["det", "subj", "root", "obj", "prep", "pobj"]
+    assert run("inspect", model, "--template", "h.upos+m.upos").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "command, what",
+    [
+        (["train", "parser", "none.conllu", "-m", "m"], "no such file"),
+        (["train", "parser", "train.conllu", "-m", "m", "-t", "none.tpl"], "no file 'none.tpl' of arc templates"),
+        (["train", "parser", "train.conllu", "-m", "m", "--budget", "5"], "add --select"),
+        (["train", "parser", "train.conllu", "-m", "-"], "must be a file"),
+        (["train", "parser", "train.conllu", "-m", "train.conllu"], "would be overwritten"),
+        (["train", "parser", "train.conllu", "-m", "m", "--solver", "lbfgs"], "needs a smooth loss"),
+        (["train", "parser", "train.conllu", "-m", "m", "--solver", "sgd-l1"], "needs sequences to label"),
+        (["train", "parser", "words.txt", "-m", "m"], "words.txt"),
+        (["train", "parser", "headless.conllu", "-m", "m"], "headless.conllu"),
+        (["predict", "toy.model", "test.conllu", "--scheme", "iob2"], "is a parser, and --scheme"),
+        (["evaluate", "toy.model", "test.conllu", "--confusion"], "is a parser, and --confusion"),
+        (["inspect", "toy.model", "--transitions"], "is a parser, and --transitions"),
+        (["inspect", "toy.model", "--label", "nothing"], "no label 'nothing'"),
+        (["predict", "toy.model", "words.txt"], "words.txt"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_mistakes(place, model, shell, command, what):
+    (place / "words.txt").write_text("a b c\n")
+    (place / "headless.conllu").write_text("1\ta\t_\tN\t_\t_\t_\t_\t_\t_\n")
+    result = shell(*command, cwd=place)
+    assert result.returncode == 2
+    assert what in result.stderr.decode()
+    assert "Traceback" not in result.stderr.decode()
+    assert len(result.stderr.decode().strip().splitlines()) == 1
+
+
+def test_options_of_parsers_are_refused_elsewhere(trained, folder, run):
+    for command in ("predict", "evaluate"):
+        result = run(command, trained, folder / "test.txt", "--decoding", "mst")
+        assert result.exit_code == 2
+        assert "--decoding is for parsers" in result.output
