@@ -35,7 +35,9 @@ def random_heads(n: int, random: np.random.Generator, *, single_root: bool = Fal
     return heads
 
 
-def random_treebank(seed: int, lengths: tuple[int, ...] = (3, 1, 4, 6, 2), *, single_root: bool = False) -> Treebank:
+def random_treebank(
+    seed: int, lengths: tuple[int, ...] = (3, 1, 4, 6, 2), *, single_root: bool = False
+) -> Treebank:
     random = np.random.default_rng(seed)
     sentences = []
     for n in lengths:
@@ -87,7 +89,9 @@ def grammar(n: int, seed: int = 0) -> Treebank:
     return treebank_of(sentences)
 
 
-def attributes_of_arc(template: ArcTemplate, treebank: Treebank, i: int, head: int, modifier: int) -> list[str]:
+def attributes_of_arc(
+    template: ArcTemplate, treebank: Treebank, i: int, head: int, modifier: int
+) -> list[str]:
     """The names of the attributes that a template makes of an arc."""
     found = [_values(test, treebank[i], head, modifier) for test in template.tests if test.column is not None]
     code = []

@@ -369,9 +369,7 @@ class ArcSentences:
 class ArcDictionary:
     """The attributes of arcs that are known, numbered template by template, from the values of their tests."""
 
-    def __init__(
-        self, start: _Integers, tests: _Integers, counts: _Integers, values: _Integers
-    ) -> None: ...
+    def __init__(self, start: _Integers, tests: _Integers, counts: _Integers, values: _Integers) -> None: ...
     @staticmethod
     def supported(
         start: _Integers,
@@ -664,6 +662,7 @@ class Graph:
         threads: int,
     ) -> None:
         """Every variable given all others: minus log-probabilities of rows (variables × rows) and derivatives."""
+
 class Arborescences:
     """The oracles of trees over batches of sentences; False when one has no tree, or scores that are not numbers."""
 

@@ -77,7 +77,9 @@ class ArcDesign:
         """f(gold) − f(output) of every sentence: of words whose heads differ."""
         from scipy import sparse
 
-        token = np.repeat(np.arange(self.last - self.first), np.diff(self.offsets[self.first : self.last + 1]))
+        token = np.repeat(
+            np.arange(self.last - self.first), np.diff(self.offsets[self.first : self.last + 1])
+        )
         shape = (self.last - self.first, self.n_features)
         total = sparse.csr_matrix(shape)
         other = gold != output
@@ -137,6 +139,13 @@ def build_arcs(
         )
         trees.first = first
         tokens = slice(int(offsets[first]), int(offsets[last]))
-        out.append((slice(first, last), tokens, ArcDesign(dictionary, sentences, offsets, first, last, threads), trees))
+        out.append(
+            (
+                slice(first, last),
+                tokens,
+                ArcDesign(dictionary, sentences, offsets, first, last, threads),
+                trees,
+            )
+        )
         first = last
     return out

@@ -16,7 +16,12 @@ def take_apart(model: ParserModel) -> tuple[dict[str, Any], dict[str, Any]]:
     """What is said of a model in the header, and its arrays but the weights of arcs."""
     arcs, tensors = sequence_file.take_apart(model.arcs)
     tensors = {f"arcs.{name}": values for name, values in tensors.items()}
-    header = {"arcs": arcs, "projective": model.projective, "single_root": model.single_root, "relations": None}
+    header = {
+        "arcs": arcs,
+        "projective": model.projective,
+        "single_root": model.single_root,
+        "relations": None,
+    }
     if model.relations is not None:
         header["relations"], more = sequence_file.take_apart(model.relations)
         tensors |= {f"relations.{name}": values for name, values in more.items()}
@@ -32,10 +37,10 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> ParserModel
     relations = None
     if header["relations"] is not None:
         relations = _model(header["relations"], _under("relations", tensors))
-    flags = [header[name] for name in ("projective", "single_root")]
-    if not all(isinstance(flag, bool) for flag in flags):
+    projective, single_root = header["projective"], header["single_root"]
+    if not isinstance(projective, bool) or not isinstance(single_root, bool):
         raise ValueError("what trees there are is not said")
-    return ParserModel(arcs, relations, *flags, info=dict(header["info"]))
+    return ParserModel(arcs, relations, projective, single_root, dict(header["info"]))
 
 
 def _under(name: str, tensors: dict[str, Any]) -> dict[str, Any]:
@@ -44,6 +49,10 @@ def _under(name: str, tensors: dict[str, Any]) -> dict[str, Any]:
 
 def _model(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
     model = sequence_file.put_together({**header, "info": {}}, tensors)
-    if not isinstance(model.space, ArcFeatures) or model.index.pair.n_features or not np.isfinite(model.weights).all():
+    if (
+        not isinstance(model.space, ArcFeatures)
+        or model.index.pair.n_features
+        or not np.isfinite(model.weights).all()
+    ):
         raise ValueError("these are no features of arcs")
     return model

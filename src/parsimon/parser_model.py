@@ -110,7 +110,9 @@ class ParserModel:
         return treebank.with_heads(heads, self.name_relations(treebank, heads, threads=threads))
 
 
-def observe_arcs(space: ArcFeatures, treebank: Treebank, heads: IntArray, sentences: Any = None) -> Observations:
+def observe_arcs(
+    space: ArcFeatures, treebank: Treebank, heads: IntArray, sentences: Any = None
+) -> Observations:
     """The attributes of the arc into every word (none where the head is −1), each word as a sequence by itself."""
     if sentences is None:
         sentences = space.observe(treebank)

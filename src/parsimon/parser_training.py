@@ -305,7 +305,11 @@ class ParserTask:
 
 def replace_weights(trees: Any) -> Any:
     """The same trees, each counted once."""
-    return trees if trees.weights is None else type(trees)(trees.lengths, **trees._settings(), threads=trees.threads)
+    return (
+        trees
+        if trees.weights is None
+        else type(trees)(trees.lengths, **trees._settings(), threads=trees.threads)
+    )
 
 
 def check_trees(treebank: Treebank, weights: Array | None) -> None:

@@ -13,7 +13,9 @@ from parsimon.features.template_features import TemplateFeatures
 from parsimon.second_order import TagPairs
 from parsimon.sequence_model import SequenceModel
 
-SPACES: dict[str, Any] = {space.kind: space for space in (TemplateFeatures, ItemFeatures, MatrixFeatures, ArcFeatures)}
+SPACES: dict[str, Any] = {
+    space.kind: space for space in (TemplateFeatures, ItemFeatures, MatrixFeatures, ArcFeatures)
+}
 
 
 def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:

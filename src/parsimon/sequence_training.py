@@ -7,6 +7,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -178,20 +179,10 @@ class SequenceTraining:
             raise ParsimonError("templates can only be selected where there are templates; give some.")
         monitor = Monitor(callbacks=self.callbacks, time_limit=self.time_limit)
         gold = y.ids if task.pairs is None else task.pairs.encode(y).ids
-        features = task.features
-        candidates = Candidates(
-            task.problem,
-            features,
-            lambda: information_gain(
-                observations,
-                gold,
-                features.n_labels,
-                features.template_of_attributes()[0],
-                len(features.template_names()),
-            ),
-        )
+        gains = partial(_template_gains, task.features, observations, gold)
+        candidates = Candidates(task.problem, task.features, gains)
         selected = self.selection.select(candidates, monitor)
-        del task, candidates, features, observations  # before the second stage makes its own
+        del task, candidates, gains, observations  # before the second stage makes its own
         smaller, _ = self._task(space.only(selected.kept), X, y, weights)
         return replace(smaller, selected=selected)
 
@@ -473,6 +464,12 @@ class Task:
         for batch in self.problem.batches:
             mark = zlib.crc32(np.ascontiguousarray(batch.gold).tobytes(), mark)
         return f"{mark:08x}-{self.n_tokens}-{self.problem.n_features}"
+
+
+def _template_gains(features: FeatureTable, observations: Observations, gold: IntArray) -> Array:
+    """The information gain of every template about the label."""
+    owner, _ = features.template_of_attributes()
+    return information_gain(observations, gold, features.n_labels, owner, len(features.template_names()))
 
 
 def _interrupted(model: SequenceModel, result: Result) -> tuple[SequenceModel, Result]:

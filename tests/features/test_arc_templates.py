@@ -39,7 +39,7 @@ def test_a_plus_may_also_be_an_offset():
 
 
 @pytest.mark.parametrize(
-    "text, what",
+    ("text", "what"),
     [
         ("h.upos+m", "'m' is no test"),
         ("x.upos", "'x.upos' is no test"),
@@ -87,7 +87,10 @@ def test_the_684_templates_are_171_with_every_look_at_the_arc_itself():
         tuple(t for t in template.tests if t.column is not None) for template in arc_preset("martins-parsing")
     }
     assert len(words) == 171
-    kinds = [{test.place for test in template.tests} & {"dir", "dist"} for template in arc_preset("martins-parsing")]
+    kinds = [
+        {test.place for test in template.tests} & {"dir", "dist"}
+        for template in arc_preset("martins-parsing")
+    ]
     assert [kinds.count(kind) for kind in (set(), {"dir"}, {"dist"}, {"dir", "dist"})] == [171] * 4
 
 

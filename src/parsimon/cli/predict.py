@@ -146,7 +146,10 @@ def predict(**options: Any) -> None:
     if not isinstance(model, SequenceModel):
         commands_of(model).predict(model, job)
         return
-    for name, given, kind in (("--format", job.format, "document models"), ("--decoding", job.decoding, "parsers")):
+    for name, given, kind in (
+        ("--format", job.format, "document models"),
+        ("--decoding", job.decoding, "parsers"),
+    ):
         if given is not None:
             raise ParsimonError(f"{job.model} is a sequence model, and {name} is for {kind}; leave it out.")
     labeller = Labeller(model, job, allowed_transitions(model, job.scheme))

@@ -29,4 +29,6 @@ def presets(name: str | None) -> None:
         click.echo(f"{preset.name:<{width}}  {preset.description} ({len(preset.build())} templates)")
         click.echo(f"{'':<{width}}  columns: {columns}")
     for arcs, build in OF_ARCS.items():
-        click.echo(f"{arcs:<{width}}  for 'train parser': {(build.__doc__ or '').strip()} ({len(build())} templates)")
+        click.echo(
+            f"{arcs:<{width}}  for 'train parser': {(build.__doc__ or '').strip()} ({len(build())} templates)"
+        )

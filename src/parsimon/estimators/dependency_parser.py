@@ -142,7 +142,9 @@ class DependencyParser(BaseEstimator):
             raise ParsimonError(f"decoding must be one of {', '.join(DECODINGS)}, not {self.decoding!r}.")
         treebank = as_treebank(X)
         if y is not None:
-            treebank = treebank.with_heads(np.concatenate([np.asarray(heads) for heads in y]), treebank.relations)
+            treebank = treebank.with_heads(
+                np.concatenate([np.asarray(heads) for heads in y]), treebank.relations
+            )
         weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         space = ArcFeatures(as_arc_templates(self.templates), self.cutoff)
         self._take(self._training().fit(space, treebank, dev=dev, weights=weights))
@@ -168,11 +170,7 @@ class DependencyParser(BaseEstimator):
         values, heads = self._fitted().kbest(treebank, k, threads=threads_of(self.n_jobs))
         ends = np.cumsum(treebank.lengths)
         return [
-            [
-                (float(values[r, i]), heads[r, end - n : end])
-                for r in range(k)
-                if values[r, i] > -np.inf
-            ]
+            [(float(values[r, i]), heads[r, end - n : end]) for r in range(k) if values[r, i] > -np.inf]
             for i, (end, n) in enumerate(zip(ends.tolist(), treebank.lengths.tolist(), strict=True))
         ]
 
@@ -181,7 +179,9 @@ class DependencyParser(BaseEstimator):
         treebank = as_treebank(X)
         gold = treebank.heads if y is None else np.concatenate([np.asarray(heads) for heads in y])
         if np.any(gold < 0):
-            raise ParsimonError(f"{treebank.name} has words without a head, so there is nothing to compare with.")
+            raise ParsimonError(
+                f"{treebank.name} has words without a head, so there is nothing to compare with."
+            )
         heads = self._fitted().decode(treebank, decoding=self.decoding, threads=threads_of(self.n_jobs))
         return float(np.mean(heads == gold)) if len(gold) else 0.0
 

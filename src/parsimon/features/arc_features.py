@@ -50,7 +50,9 @@ class ArcFeatures:
     cutoff: int = 1
     strings: StringTable = field(default_factory=new_strings, repr=False)
     dictionary: ArcDictionary = field(init=False, repr=False)
-    values: IntArray | None = field(default=None, repr=False)  # of the tests of all attributes, once they are final
+    values: IntArray | None = field(
+        default=None, repr=False
+    )  # of the tests of all attributes, once they are final
     kind: ClassVar[str] = "arcs"
     n_pair: ClassVar[int] = 0
 
@@ -127,7 +129,9 @@ class ArcFeatures:
         values = self._values(np.asarray(attributes)[order]).tolist()
         names = [""] * len(order)
         at = 0
-        for place, t in zip(order.tolist(), self.node_templates(np.asarray(attributes)[order]).tolist(), strict=True):
+        for place, t in zip(
+            order.tolist(), self.node_templates(np.asarray(attributes)[order]).tolist(), strict=True
+        ):
             template = self.templates[t]
             n = _arity(template)
             names[place] = self._name(template, values[at : at + n])
@@ -235,7 +239,9 @@ def _numbered(
     if not column.many:
         return np.array([number(transform(text)) for text in texts], np.int32)[where], None
     lists = [
-        np.unique([number(transform(each)) for each in text.split("|")] if text != "_" else []).astype(np.int32)
+        np.unique([number(transform(each)) for each in text.split("|")] if text != "_" else []).astype(
+            np.int32
+        )
         for text in texts
     ]
     n = np.array([len(each) for each in lists], np.int64)

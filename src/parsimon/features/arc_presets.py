@@ -13,9 +13,9 @@ conjunctions, each by itself, with the direction, with the length, and with both
 | conjunctions | how many |
 |---|---|
 | head × modifier, each nothing or the word, lemma, POS, shape, word and POS, lemma and POS, shape and POS | 8 · 8 |
-| the POS of the head, of the modifier, of both or of none, × any of the four words beside them (POS), one at least | 4 · 15 |
+| the POS of either end, of both or of none, × the POS of some of the four words beside them | 4 · 15 |
 | a POS between × head × modifier, each nothing or the word, lemma, POS or shape | 5 · 5 |
-| the POS of the head, of the modifier, of both or of none, × the POS of one of the four words two away | 4 · 4 |
+| the POS of either end, of both or of none, × the POS of one of the four words two away | 4 · 4 |
 | the POS of both × two words on the same side of one of them | 4 |
 | the POS of both × the two words on either side of one of them | 2 |
 """
@@ -42,7 +42,9 @@ def arc_preset(name: str) -> ArcTemplates:
     (684, ['h.form+h.upos', 'h.form+h.upos+dir+dist'])
     """
     if name not in PRESETS:
-        raise ParsimonError(f"there is no preset {name!r} of arc templates; presets are {', '.join(PRESETS)}.")
+        raise ParsimonError(
+            f"there is no preset {name!r} of arc templates; presets are {', '.join(PRESETS)}."
+        )
     return PRESETS[name]()
 
 
@@ -77,9 +79,7 @@ def martins_parsing() -> ArcTemplates:
     both = ("h.upos", "m.upos")
     conjunctions: list[tuple[str, ...]] = []
     conjunctions += [(*end("h", head), *end("m", modifier)) for head in contents for modifier in contents]
-    conjunctions += [
-        (*ends, *some) for ends in pos for n in range(1, 5) for some in combinations(BESIDE, n)
-    ]
+    conjunctions += [(*ends, *some) for ends in pos for n in range(1, 5) for some in combinations(BESIDE, n)]
     conjunctions += [
         (*end("h", head), *end("m", modifier), "b.upos") for head in contents[:5] for modifier in contents[:5]
     ]
@@ -87,16 +87,21 @@ def martins_parsing() -> ArcTemplates:
     conjunctions += [
         (*both, f"{place}{side}1.upos", f"{place}{side}2.upos") for place in "hm" for side in "-+"
     ]
-    conjunctions += [
-        (*both, *(f"{place}{offset:+d}.upos" for offset in (-2, -1, 1, 2))) for place in "hm"
-    ]
+    conjunctions += [(*both, *(f"{place}{offset:+d}.upos" for offset in (-2, -1, 1, 2))) for place in "hm"]
     return _templates(conjunctions, ARC)
 
 
 def mcdonald() -> ArcTemplates:
     """The default: McDonald et al. (2005), with morphology."""
     twice = ("", "dir+dist")
-    unigrams = [("h.form", "h.upos"), ("h.form",), ("h.upos",), ("m.form", "m.upos"), ("m.form",), ("m.upos",)]
+    unigrams = [
+        ("h.form", "h.upos"),
+        ("h.form",),
+        ("h.upos",),
+        ("m.form", "m.upos"),
+        ("m.form",),
+        ("m.upos",),
+    ]
     bigrams = [
         ("h.form", "h.upos", "m.form", "m.upos"),
         ("h.upos", "m.form", "m.upos"),

@@ -34,7 +34,13 @@ from parsimon.features.transforms import Transform
 __all__ = ["ArcColumn", "ArcTemplate", "ArcTemplates", "ArcTest"]
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "feat")
-OF_FORM = ("lower", "shape", "charclass", "prefix", "suffix")  # transforms that may be written without the column
+OF_FORM = (
+    "lower",
+    "shape",
+    "charclass",
+    "prefix",
+    "suffix",
+)  # transforms that may be written without the column
 PLACES = ("h", "m", "b", "dir", "dist")
 MOST_TESTS = 12
 FARTHEST = 9
@@ -92,7 +98,9 @@ class ArcTest:
             return cls(text)
         found = _TEST.fullmatch(text)
         if found is None:
-            raise ParsimonError(f"{text!r} is no test of an arc; write for instance h.upos, m+1.form, b.upos or dist.")
+            raise ParsimonError(
+                f"{text!r} is no test of an arc; write for instance h.upos, m+1.form, b.upos or dist."
+            )
         place = found["place"] or found["between"]
         return cls(place, int(found["offset"] or 0), ArcColumn.parse(found["column"]))
 
@@ -123,9 +131,13 @@ class ArcTemplate:
         tests = tuple(sorted(set(self.tests)))
         object.__setattr__(self, "tests", tests)
         if len([test for test in tests if test.place == "b"]) > 1:
-            raise ParsimonError(f"the template {self.name!r} has two tests of the words between; it may have one.")
+            raise ParsimonError(
+                f"the template {self.name!r} has two tests of the words between; it may have one."
+            )
         if len(tests) > MOST_TESTS:
-            raise ParsimonError(f"the template {self.name!r} has {len(tests)} tests; it may have {MOST_TESTS}.")
+            raise ParsimonError(
+                f"the template {self.name!r} has {len(tests)} tests; it may have {MOST_TESTS}."
+            )
 
     @classmethod
     def parse(cls, text: str) -> ArcTemplate:
@@ -150,7 +162,10 @@ class ArcTemplate:
 
     def render(self, values: Sequence[str]) -> str:
         """An attribute for people: the tests with what they found."""
-        return "+".join(f"{test}={value}" for test, value in zip(self.value_names(), values, strict=True)) or "bias"
+        return (
+            "+".join(f"{test}={value}" for test, value in zip(self.value_names(), values, strict=True))
+            or "bias"
+        )
 
     def value_names(self) -> list[str]:
         """What the values of an attribute are of; direction and length are one value."""
@@ -199,7 +214,9 @@ class ArcTemplates(Sequence[ArcTemplate]):
             except ParsimonError as error:
                 raise ParsimonError(f"{name}, line {number}: {error}") from None
         if not found:
-            raise ParsimonError(f"{name}: there is no template; write one a line, for instance h.upos+m.upos.")
+            raise ParsimonError(
+                f"{name}: there is no template; write one a line, for instance h.upos+m.upos."
+            )
         return cls(tuple(found))
 
     @classmethod
