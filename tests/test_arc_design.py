@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -77,7 +79,7 @@ def test_parts_of_a_batch_and_differences():
     _, output = batch.structure.argmax(ArcParts(np.random.default_rng(0).normal(size=len(matrix))))
     ((first, start, index, value),) = batch.design.differences(batch.structure, batch.gold, output)
     assert first == 0
-    for i, (a, b) in enumerate(zip(start, start[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(start)):
         one, where = batch.structure.part(i, i + 1)
         gold, other = one.indicators(batch.gold[where]), one.indicators(output[where])
         expected = np.zeros(batch.design.n_features)
@@ -149,7 +151,7 @@ def test_a_group_lasso_drops_whole_templates():
 
 def test_what_needs_sequences_is_refused():
     task = ParserTraining().prepare(ArcFeatures(TEMPLATES), random_treebank(1))
-    with pytest.raises(ParsimonError, match="sgd-l1 needs sequences to label; use .*mira"):
+    with pytest.raises(ParsimonError, match=r"sgd-l1 needs sequences to label; use .*mira"):
         choose_solver("sgd-l1", task.problem)
     with pytest.raises(ParsimonError, match="bcd needs"):
         choose_solver("bcd", Problem(task.problem.batches, get_loss("log"), L1(1.0), task.problem.n_features))

@@ -10,7 +10,7 @@ import numpy as np
 from parsimon._core import FeatureRows
 from parsimon.arrays import Array, IntArray
 from parsimon.design import FeatureIndex
-from parsimon.features.space import FeatureSpace
+from parsimon.features.space import NumberedFeatures
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class FeatureTable:
     Features of tokens come first, attribute by attribute; those of steps, which have a pair of labels, follow.
     """
 
-    space: FeatureSpace
+    space: NumberedFeatures
     index: FeatureIndex
     labels: tuple[str, ...]
 

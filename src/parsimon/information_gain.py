@@ -76,7 +76,7 @@ def arc_information_gain(
         p = joint / n_arcs
         some = joint > 0
         bits[some] += p[some] * np.log2(p[some] / (on_arcs[some] / n_arcs * share))
-    return np.bincount(template, bits, minlength=n_templates)
+    return np.bincount(template, bits, minlength=n_templates).astype(np.float64)
 
 
 def rank_templates(

@@ -37,10 +37,10 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> ParserModel
     relations = None
     if header["relations"] is not None:
         relations = _model(header["relations"], _under("relations", tensors))
-    flags = [header[name] for name in ("projective", "single_root")]
-    if not all(isinstance(flag, bool) for flag in flags):
+    projective, single_root = header["projective"], header["single_root"]
+    if not isinstance(projective, bool) or not isinstance(single_root, bool):
         raise ValueError("what trees there are is not said")
-    return ParserModel(arcs, relations, *flags, info=dict(header["info"]))
+    return ParserModel(arcs, relations, projective, single_root, dict(header["info"]))
 
 
 def _under(name: str, tensors: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from parsimon.design import FeatureIndex, build_chain
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, Labels
 from parsimon.features.observations import Observations
-from parsimon.features.space import FeatureSpace
+from parsimon.features.space import NumberedFeatures
 from parsimon.label_schemes import Transitions
 from parsimon.second_order import TagPairs
 from parsimon.solvers.base import Weights
@@ -34,7 +34,7 @@ class SequenceModel:
 
     kind: ClassVar[str] = "sequence"
     labels: tuple[str, ...]
-    space: FeatureSpace
+    space: NumberedFeatures
     index: FeatureIndex
     weights: Array
     info: dict[str, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class SequenceModel:
     def from_weights(
         cls,
         labels: tuple[str, ...],
-        space: FeatureSpace,
+        space: NumberedFeatures,
         index: FeatureIndex,
         weights: Weights,
         info: dict[str, Any],
@@ -184,7 +184,8 @@ class SequenceModel:
 
     def observe(self, X: Any, threads: int = 1) -> Observations:
         """The attributes of an input that the model knows."""
-        return self.space.observe(X, threads)
+        space: Any = self.space
+        return space.observe(X, threads)  # type: ignore[no-any-return]
 
     @property
     def needs_columns(self) -> int:

@@ -179,10 +179,10 @@ class SequenceTraining:
             raise ParsimonError("templates can only be selected where there are templates; give some.")
         monitor = Monitor(callbacks=self.callbacks, time_limit=self.time_limit)
         gold = y.ids if task.pairs is None else task.pairs.encode(y).ids
-        gain = partial(gain_of_templates, observations, gold, task.features)
-        candidates = Candidates(task.problem, task.features, gain)
+        gains = partial(_template_gains, task.features, observations, gold)
+        candidates = Candidates(task.problem, task.features, gains)
         selected = self.selection.select(candidates, monitor)
-        del task, candidates, gain, observations  # before the second stage makes its own
+        del task, candidates, gains, observations  # before the second stage makes its own
         smaller, _ = self._task(space.only(selected.kept), X, y, weights)
         return replace(smaller, selected=selected)
 
@@ -466,10 +466,10 @@ class Task:
         return f"{mark:08x}-{self.n_tokens}-{self.problem.n_features}"
 
 
-def gain_of_templates(observations: Observations, gold: IntArray, features: FeatureTable) -> Array:
-    """How much the attributes of each template tell of labels."""
-    node, names = features.template_of_attributes()[0], features.template_names()
-    return information_gain(observations, gold, features.n_labels, node, len(names))
+def _template_gains(features: FeatureTable, observations: Observations, gold: IntArray) -> Array:
+    """The information gain of every template about the label."""
+    owner, _ = features.template_of_attributes()
+    return information_gain(observations, gold, features.n_labels, owner, len(features.template_names()))
 
 
 def _interrupted(model: SequenceModel, result: Result) -> tuple[SequenceModel, Result]:

@@ -61,7 +61,7 @@ def test_predictions_do_not_look_at_the_heads_of_the_input(parser):
     parsed = parser.predict(blank)
     assert parsed.heads.tolist() == TEST.heads.tolist()
     assert parsed.values("deprel") == TEST.values("deprel")
-    assert [heads.tolist() for heads in parser.predict_heads(blank)][0] == TEST[0].heads.tolist()
+    assert next(heads.tolist() for heads in parser.predict_heads(blank)) == TEST[0].heads.tolist()
 
 
 def test_marginals_are_those_of_the_scores(parser):
@@ -125,7 +125,9 @@ def test_damaged_models_are_refused(parser):
     random = np.random.default_rng(0)
     for _ in range(100):
         place = int(random.integers(8, len(content)))
-        broken = content[:place] + bytes([content[place] ^ (1 << int(random.integers(8)))]) + content[place + 1 :]
+        broken = (
+            content[:place] + bytes([content[place] ^ (1 << int(random.integers(8)))]) + content[place + 1 :]
+        )
         try:
             parse_model(broken).decode(TEST[:2])
         except ParsimonError:
@@ -161,7 +163,12 @@ def test_heads_may_be_given_apart():
     heads = np.split(TRAIN.heads, np.cumsum(TRAIN.lengths)[:-1])
     parser = DependencyParser(max_iter=5).fit(blank, heads)
     assert parser.score(TEST) == 1.0
-    assert parser.score(TEST.with_heads(np.full(TEST.n_tokens, -1)), np.split(TEST.heads, np.cumsum(TEST.lengths)[:-1])) == 1
+    assert (
+        parser.score(
+            TEST.with_heads(np.full(TEST.n_tokens, -1)), np.split(TEST.heads, np.cumsum(TEST.lengths)[:-1])
+        )
+        == 1
+    )
 
 
 def test_a_development_set_stops_early():
@@ -179,7 +186,7 @@ def test_sentences_may_weigh():
 
 
 @pytest.mark.parametrize(
-    "settings, X, what",
+    ("settings", "X", "what"),
     [
         ({"templates": "nothing"}, TRAIN, "no preset of that name; presets are mcdonald"),
         ({"decoding": "best"}, TRAIN, "decoding must be one of mst, minimum-risk"),

@@ -169,7 +169,7 @@ def test_templates_that_look_at_no_word_are_constant():
 
 
 @pytest.mark.parametrize(
-    "change, what",
+    ("change", "what"),
     [
         (lambda a: a.update(count=a["count"] + 1), "do not fit"),
         (lambda a: a.update(values=a["values"] + 1000), "not there"),

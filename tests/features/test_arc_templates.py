@@ -39,7 +39,7 @@ def test_a_plus_may_also_be_an_offset():
 
 
 @pytest.mark.parametrize(
-    "text, what",
+    ("text", "what"),
     [
         ("h.upos+m", "'m' is no test"),
         ("x.upos", "'x.upos' is no test"),

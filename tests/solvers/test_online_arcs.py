@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from parsimon.losses import get_loss
 from parsimon.parser_training import ParserTraining
 from parsimon.penalties import L1, L2, GroupLasso
 from parsimon.solvers import Budget, Decreasing, Monitor, Online, PassiveAggressive, Weights, drive
+from parsimon.solvers.online import teach
 from parsimon.structures import Arborescence, ArcParts
 from toy_treebanks import grammar, random_treebank
 
@@ -148,9 +149,6 @@ def test_the_border_checks_its_arrays():
         learner.add(design.sentences, 0, 1, np.zeros(1, np.int32), None)
     with pytest.raises(ValueError, match="out of range"):
         learner.add(design.sentences, 0, 1, np.array([-1, 0, 0], np.int32), None)
+    unknown = replace(task.problem.batches[0], gold=-np.ones(21, np.int32))
     with pytest.raises(ParsimonError, match="missing"):
-        from dataclasses import replace
-
-        from parsimon.solvers.online import teach
-
-        teach(learner, [replace(task.problem.batches[0], gold=-np.ones(21, np.int32))])
+        teach(learner, [unknown])

@@ -13,9 +13,9 @@ conjunctions, each by itself, with the direction, with the length, and with both
 | conjunctions | how many |
 |---|---|
 | head × modifier, each nothing or the word, lemma, POS, shape, word and POS, lemma and POS, shape and POS | 8 · 8 |
-| the POS of the head, of the modifier, of both or of none, × any of the four words beside them (POS), one at least | 4 · 15 |
+| the POS of either end, of both or of none, × the POS of some of the four words beside them | 4 · 15 |
 | a POS between × head × modifier, each nothing or the word, lemma, POS or shape | 5 · 5 |
-| the POS of the head, of the modifier, of both or of none, × the POS of one of the four words two away | 4 · 4 |
+| the POS of either end, of both or of none, × the POS of one of the four words two away | 4 · 4 |
 | the POS of both × two words on the same side of one of them | 4 |
 | the POS of both × the two words on either side of one of them | 2 |
 """

@@ -8,8 +8,8 @@ from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.features.observations import Observations
 
 
-class FeatureSpace(Protocol):
-    """Numbers the attributes of tokens (``node``) and of steps between tokens (``pair``)."""
+class NumberedFeatures(Protocol):
+    """Numbered attributes of tokens (``node``) and of steps between tokens (``pair``), and what they are called."""
 
     kind: ClassVar[str]
 
@@ -23,15 +23,7 @@ class FeatureSpace(Protocol):
         """How many attributes of steps there are."""
         ...
 
-    def learn(self, X: Any, threads: int) -> Observations:
-        """Numbers every attribute of X."""
-        ...
-
-    def observe(self, X: Any, threads: int) -> Observations:
-        """The attributes of X that are known; others are passed over."""
-        ...
-
-    def keep(self, node: BoolArray, pair: BoolArray) -> FeatureSpace:
+    def keep(self, node: BoolArray, pair: BoolArray) -> Any:
         """The space of some attributes only, numbered anew in the same order."""
         ...
 
@@ -61,4 +53,16 @@ class FeatureSpace(Protocol):
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array | IntArray]]:
         """What a model file keeps: JSON-able settings and arrays."""
+        ...
+
+
+class FeatureSpace(NumberedFeatures, Protocol):
+    """Numbers the attributes of a user's input."""
+
+    def learn(self, X: Any, threads: int) -> Observations:
+        """Numbers every attribute of X."""
+        ...
+
+    def observe(self, X: Any, threads: int) -> Observations:
+        """The attributes of X that are known; others are passed over."""
         ...
