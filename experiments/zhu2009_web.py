@@ -33,11 +33,11 @@ ANOTHER = 1000  # the draw on which strengths are chosen
 # Strengths to choose from, strongest first: of equals the first is taken.
 GRIDS: dict[str, list[float]] = {
     "CRF": [1e-6],
-    "L2-CRF": [3.0, 1.0, 0.3, 0.1],
-    "L1-CRF": [0.6, 0.3, 0.1, 0.03],
-    "M3N": [30.0, 10.0, 3.0, 1.0],
-    "LapM3N": [1.0, 0.3, 0.1, 0.03],
-    "L1-M3N": [1.0, 0.3, 0.1, 0.03],
+    "L2-CRF": [1.0, 0.1, 0.01],
+    "L1-CRF": [1.0, 0.3, 0.1],
+    "M3N": [30.0, 10.0, 3.0],
+    "LapM3N": [1.0, 0.3, 0.1],
+    "L1-M3N": [1.0, 0.3, 0.1],
 }
 Told = dict[str, Any]
 Key = tuple[str, Any, int]  # structure, share or number of sites, draw
@@ -50,9 +50,9 @@ class Plan:
     shares: tuple[float, ...] = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
     draws: int = 10
     chosen_at: float = 0.2  # the share at which strengths are chosen
-    sites: tuple[int, ...] = (3, 5, 8)
+    sites: tuple[int, ...] = (3, 6, 9)
     site_draws: int = 5
-    seconds: float = 8.0  # for a fit
+    seconds: float = 5.0  # for a fit
     limit: int | None = None  # pages of a site
     every: int = 1  # of the strengths in a grid
 
@@ -318,7 +318,8 @@ def main() -> int:
         return 2
     jobs = Jobs(Path(__file__).resolve(), options.cache, options.threads)
     plan = SMALL if options.small else Plan()
-    plan = plan if options.draws is None else replace(plan, draws=options.draws)
+    if options.draws is not None:
+        plan = replace(plan, draws=options.draws, site_draws=min(options.draws, plan.site_draws))
     asked = Asked(jobs, max(1, options.jobs), plan, options.write)
     return run_parts(PARTS, options.parts, asked, PAGE if options.write else None, jobs)
 

@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from parsimon.html.page import TEXT, Page, clean
 
 NONE = "none"  # a text that is no value
-INSIDE, OUTSIDE = "record", "rest"  # elements with values of several attributes inside, and without any
-OF = "of-"  # before an attribute: an element with its values inside and no others
+INSIDE, OUTSIDE = "record", "rest"  # elements that hold a value among what they hold together, and others
 
 
 def label_page(page: Page, values: Mapping[str, Sequence[str]]) -> list[str]:
-    """The attribute of every text that is one of its values, and for elements which values are inside.
+    """The attribute of every text that is one of its values, and for elements whether such a text is their child.
 
-    A text that is a value of several attributes has the first.
+    Elements further up are `OUTSIDE`: if they were not, a value could only be found where everything around it, up to
+    the top of the page, is known to be part of a record. A text that is a value of several attributes has the first.
 
     >>> from parsimon.html import label_page, read_page
-    >>> page = read_page("<body><p>Ads</p><p>Jo</p><p>Height: <b>6-5</b></p>")
-    >>> label_page(page, {"height": ["6-5"], "name": ["Jo"]})
-    ['record', 'none', 'name', 'of-height', 'none', 'height']
+    >>> page = read_page("<body><p>Ads</p><p>Height: <b>6-5</b></p>")
+    >>> label_page(page, {"height": ["6-5"]})
+    ['rest', 'none', 'record', 'none', 'height']
     """
     attribute: dict[str, str] = {}
     for name, texts in values.items():
@@ -27,11 +27,9 @@ def label_page(page: Page, values: Mapping[str, Sequence[str]]) -> list[str]:
             attribute.setdefault(clean(text), name)
     nodes = zip(page.tags, page.texts, strict=True)
     labels = [attribute.get(text, NONE) if tag == TEXT else OUTSIDE for tag, text in nodes]
-    for t in range(len(page) - 1, -1, -1):  # children come after their parents
-        parent = page.parents[t]
-        if parent >= 0 and labels[t] not in (NONE, OUTSIDE):
-            found = OF + labels[t] if page.tags[t] == TEXT else labels[t]
-            labels[parent] = found if labels[parent] in (OUTSIDE, found) else INSIDE
+    for t, parent in enumerate(page.parents):
+        if parent >= 0 and page.tags[t] == TEXT and labels[t] != NONE:
+            labels[parent] = INSIDE
     return labels
 
 
@@ -39,7 +37,7 @@ def record_of(page: Page, labels: Sequence[str]) -> dict[str, list[str]]:
     """The texts that have an attribute for a label, each once, in reading order.
 
     >>> from parsimon.html import read_page, record_of
-    >>> record_of(read_page("<p>Height: <b>6-5</b>"), ["of-height", "none", "height"])
+    >>> record_of(read_page("<p>Height: <b>6-5</b>"), ["record", "none", "height"])
     {'height': ['6-5']}
     """
     record: dict[str, list[str]] = {}
