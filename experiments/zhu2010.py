@@ -208,7 +208,13 @@ def panels_of(axes: Any, rows: int, columns: int, **settings: Any) -> list[Any]:
 def chunking_strength(asked: Asked) -> float:
     """The strength with the best F1 on every tenth sentence, after learning from the others."""
     data = {"name": "chunking", "sentences": asked.plan.sentences, "development": True}
-    more = {"data": data, "method": "Grafting-Light", "unit": 1000, "tol": CHUNK_TOL, "limit": asked.plan.limit}
+    more = {
+        "data": data,
+        "method": "Grafting-Light",
+        "unit": 1000,
+        "tol": CHUNK_TOL,
+        "limit": asked.plan.limit,
+    }
     strengths = asked.plan.chunk_strengths
     told = asked.outcomes("select", [{**more, "strength": strength} for strength in strengths])
     scores = [-1.0 if one is None else one["score"] for one in told]
