@@ -259,7 +259,7 @@ def test_sequence_models_where_a_document_model_is_needed(run, trained, folder):
     assert result.stderr.endswith("small.model is a sequence model, but a document model is needed here.\n")
     result = run("predict", trained, folder / "new.txt", "--format", "jsonl")
     assert result.exit_code == 2
-    assert "--format is for document models" in result.stderr
+    assert "--format is for models of documents or web pages" in result.stderr
 
 
 def test_document_models_where_a_sequence_model_is_needed(run, model, folder):
