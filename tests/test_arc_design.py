@@ -19,7 +19,7 @@ from parsimon.penalties import L1, L2, ElasticNet, GroupLasso
 from parsimon.problem import Batch, Problem
 from parsimon.solvers import SOLVERS, Weights, choose_solver, drive
 from parsimon.structures import ArcParts
-from toy_treebanks import grammar, random_treebank
+from toy_treebanks import attributes_of_arc, grammar, random_treebank
 
 TEMPLATES = ArcTemplates.parse(
     "h.upos+m.upos+dir\nm.form\nh.upos+b.upos+dist\nh.feat+m.feat\nh.form+dir+dist\nbias"
@@ -162,3 +162,31 @@ def test_one_feature_an_attribute():
     index = index_of_arcs(space)
     assert index.n_features == space.n_node
     assert index.node.starts().tolist() == list(range(space.n_node + 1))
+
+
+def test_information_gain_is_that_of_counted_arcs():
+    treebank = random_treebank(12, (4, 3, 5))
+    task = ParserTraining().prepare(ArcFeatures(TEMPLATES), treebank)
+    known = set(task.space.node_names(np.arange(task.space.n_node)))
+    offsets = np.concatenate([[0], np.cumsum(treebank.lengths)])
+    arcs = [
+        (i, h, m, bool(treebank.heads[offsets[i] + m - 1] == h))
+        for i, n in enumerate(treebank.lengths.tolist())
+        for m in range(1, n + 1)
+        for h in range(n + 1)
+        if h != m
+    ]
+    share = {a: np.mean([present == a for *_, present in arcs]) for a in (True, False)}
+    expected = []
+    for template in TEMPLATES:
+        joint: dict[tuple[str, bool], float] = {}
+        for i, h, m, present in arcs:
+            for name in attributes_of_arc(template, treebank, i, h, m):
+                if name in known:
+                    joint[name, present] = joint.get((name, present), 0.0) + 1 / len(arcs)
+        bits = 0.0
+        for (name, present), p in joint.items():
+            fires = joint.get((name, True), 0.0) + joint.get((name, False), 0.0)
+            bits += p * np.log2(p / (fires * share[present]))
+        expected.append(bits)
+    np.testing.assert_allclose(task.gains(), expected, atol=1e-12)

@@ -46,6 +46,7 @@ from parsimon.solvers import (
     drive,
 )
 from parsimon.solvers.base import thinned
+from parsimon.structures.arborescence import ArcParts
 
 ARC = ("arc",)
 
@@ -287,12 +288,11 @@ class ParserTask:
         on_trees, on_arcs = np.zeros(self.space.n_node), np.zeros(self.space.n_node)
         n_arcs = 0
         for batch in self.problem.batches:
+            design: Any = batch.design
+            _, fired = design.dictionary.attributes(design.sentences, design.first, design.last, batch.gold)
+            on_trees += np.bincount(fired, minlength=len(on_trees))
+            design.pullback(ArcParts(np.ones(design.n_arcs)), on_arcs)
             structure: Any = batch.structure
-            plain = replace_weights(structure)
-            parts = plain.indicators(batch.gold)
-            batch.design.pullback(parts, on_trees)
-            parts.arc[:] = 1.0
-            batch.design.pullback(parts, on_arcs)
             n_arcs += int(np.sum(structure.lengths**2))
         template = self.space.node_templates(np.arange(self.space.n_node))
         n_words = self.treebank.n_tokens
@@ -301,15 +301,6 @@ class ParserTask:
     def model(self, weights: Weights) -> SequenceModel:
         """The features that are left, as a model with one label."""
         return SequenceModel.from_weights(ARC, self.space, index_of_arcs(self.space), weights, {})
-
-
-def replace_weights(trees: Any) -> Any:
-    """The same trees, each counted once."""
-    return (
-        trees
-        if trees.weights is None
-        else type(trees)(trees.lengths, **trees._settings(), threads=trees.threads)
-    )
 
 
 def check_trees(treebank: Treebank, weights: Array | None) -> None:

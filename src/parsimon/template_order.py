@@ -20,6 +20,7 @@ import numpy as np
 
 from parsimon.arrays import BoolArray, IntArray
 from parsimon.errors import ParsimonError
+from parsimon.features.arc_templates import ArcTemplates
 from parsimon.features.templates import Template, TemplateSet
 from parsimon.features.transforms import Transform
 
@@ -28,6 +29,16 @@ __all__ = ["Symbol", "TemplateOrder", "default_symbols"]
 Symbol: TypeAlias = tuple[
     int, str
 ]  # a column and a transform of it: (0, "shape"); (1, "") is column 1 itself
+
+
+# Columns of treebanks, coarse to fine; each before the word itself.
+ARC_SYMBOLS = (
+    ("upos", "xpos", "form"),
+    ("upos", "feat", "feats", "form"),
+    ("upos", "lemma", "lower", "form"),
+    ("upos", "charclass", "shape", "form"),
+    *(("upos", *(f"{affix}:{n}" for n in range(1, 6)), "form") for affix in ("prefix", "suffix")),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +104,38 @@ class TemplateOrder:
         ]
         names = tuple(group[0].source for group in shared.values())
         return cls(names, np.array(less, dtype=bool).reshape(len(names), len(names)))
+
+    @classmethod
+    def from_arcs(
+        cls, templates: ArcTemplates, symbols: Sequence[Sequence[str]] = ARC_SYMBOLS
+    ) -> TemplateOrder:
+        """The same of templates of arcs; `symbols` are chains of columns, as templates name them, coarse to fine.
+
+        Direction and length come before nothing but templates that have them too. By default parts of speech come
+        before all else, and shapes, affixes, lemmas and lower-case forms before forms.
+
+        >>> from parsimon.features.arc_templates import ArcTemplates
+        >>> order = TemplateOrder.from_arcs(ArcTemplates.parse("h.upos+m.upos\\nh.upos+m.form\\nh.upos+m.form+dist"))
+        >>> print(order.to_text())
+        3 templates from coarse to fine, each after those behind the arrow
+        h.upos+m.upos
+          h.upos+m.form  ← h.upos+m.upos
+            h.upos+m.form+dist  ← h.upos+m.form
+        """
+        used = [str(column) for column in templates.columns]
+        number = {name: i for i, name in enumerate(dict.fromkeys(["", *used]))}
+        chains = [[name for name in chain if name in number] for chain in symbols]
+        steps = [(number[a], number[b]) for chain in chains for a, b in pairwise(chain)]
+        at_least = _closure(list(number), steps).tolist()
+        looks: list[_Looks] = []
+        for template in templates:
+            places: _Looks = {}
+            for test in template.tests:
+                symbol = number["" if test.column is None else str(test.column)]
+                places.setdefault((test.place, test.offset), set()).add(symbol)
+            looks.append(places)
+        less = [[_finer(fine, coarse, at_least) for fine in looks] for coarse in looks]
+        return cls(tuple(templates.names), np.array(less, bool).reshape(len(looks), len(looks)))
 
     @classmethod
     def from_pairs(cls, names: Iterable[str], pairs: Iterable[tuple[str, str]]) -> TemplateOrder:
@@ -234,7 +277,7 @@ def default_symbols(templates: TemplateSet) -> list[list[Symbol]]:
 # --- Building an order --------------------------------------------------------------------------------------
 
 # Place (relation, or whether rows count from an end; row) → numbers of symbols.
-_Looks: TypeAlias = dict[tuple[str | bool, int], set[int]]
+_Looks: TypeAlias = dict[Any, set[int]]
 
 
 def _chain(symbols: Sequence[Symbol]) -> list[Symbol]:

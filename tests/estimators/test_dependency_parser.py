@@ -12,12 +12,15 @@ from sklearn.exceptions import NotFittedError
 
 from parsimon import DependencyParser, ParsimonError, load_model
 from parsimon.data import read_treebank
+from parsimon.features.arc_presets import arc_preset
 from parsimon.features.arc_templates import ArcTemplates
+from parsimon.groupings import ByOrder
 from parsimon.model_file import dump_model, parse_model
 from parsimon.parser_metrics import compare_treebanks
 from parsimon.penalties import GroupLasso
 from parsimon.selection import GroupLassoPath, InformationGain, Sparseptron
 from parsimon.structures import Arborescence, ArcParts
+from parsimon.template_order import TemplateOrder
 from toy_treebanks import grammar, random_treebank
 
 TRAIN, TEST = grammar(60, seed=1), grammar(30, seed=2)
@@ -204,3 +207,19 @@ def test_mistakes_are_refused_in_a_sentence(settings, X, what):
         DependencyParser(**settings).fit(X)
     assert what in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_templates_are_selected_from_coarse_to_fine():
+    # The toy grammar has no morphology, so templates that look for it have no features.
+    templates = ArcTemplates(tuple(t for t in arc_preset("mcdonald") if "feat" not in t.name))
+    order = TemplateOrder.from_arcs(templates)
+    selection = Sparseptron(budget=30, groups=ByOrder(order))
+    parser = DependencyParser(templates, selection=selection, max_iter=5).fit(TRAIN)
+    assert parser.score(TEST) == 1.0
+    chosen = [order.names.index(name) for name, _ in parser.model_.info["selection"]["templates"]]
+    assert len(chosen) > 5
+    for b in chosen:  # what comes before a template that is kept is kept too
+        for a in order.above(b):
+            places = {test.place for test in ArcTemplates.parse(order.names[a])[0].tests}
+            # but for what is never penalised, and what says the same of all arcs into a word: it tells no trees apart
+            assert a in chosen or places <= {"dir", "dist"} or places == {"m"}

@@ -152,5 +152,5 @@ def test_mistakes(labeler: TreeLabeler, X: Any, match: str) -> None:
 def test_the_command_line_does_not_take_trees_for_sequences(tmp_path: Path) -> None:
     trees, labels = pages(5)
     model = TreeLabeler(TEMPLATES, l1=0.1).fit(trees, labels).model_
-    with pytest.raises(ParsimonError, match="nodes of trees, not sequences"):
+    with pytest.raises(ParsimonError, match="trees that were not read from a column file"):
         next(parts(model, ColumnFile(tmp_path / "nothing"), 1, labelled=False))

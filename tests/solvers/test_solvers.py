@@ -71,7 +71,7 @@ SMOOTH_LOSS_SOLVERS = {
     "grafting": Grafting(tol=1e-8, unit=2),
     "grafting-light": Grafting(tol=1e-8, unit=2, steps=1),
     "grafting, three steps": Grafting(tol=1e-8, unit=50, steps=3),
-    "gauss-seidel": GaussSeidel(tol=1e-8, unit=3),
+    "gauss-seidel": GaussSeidel(tol=1e-8, unit=10),
     "working-set, fista": WorkingSet(tol=1e-8, inner=FISTA(tol=0.0), sizes=(4,), steps=(50, 200, 1000)),
 }
 

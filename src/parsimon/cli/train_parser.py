@@ -33,7 +33,6 @@ from parsimon.cli.train import (
 
 READING = "Reading"
 BUDGET = 200
-L2 = 1.0  # where a solver needs one
 
 EXAMPLES = """
 \b

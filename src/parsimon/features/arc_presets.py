@@ -18,6 +18,9 @@ conjunctions, each by itself, with the direction, with the length, and with both
 | the POS of either end, of both or of none, × the POS of one of the four words two away | 4 · 4 |
 | the POS of both × two words on the same side of one of them | 4 |
 | the POS of both × the two words on either side of one of them | 2 |
+
+Templates that look at the modifier alone never get a weight: a tree has one arc into every word, so they say the same
+of all trees. They are in the set because the symbols are combined freely.
 """
 
 from __future__ import annotations

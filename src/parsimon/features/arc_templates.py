@@ -43,7 +43,6 @@ OF_FORM = (
 )  # transforms that may be written without the column
 PLACES = ("h", "m", "b", "dir", "dist")
 MOST_TESTS = 12
-FARTHEST = 9
 
 _TEST = re.compile(r"(?:(?P<place>[hm])(?P<offset>[+-][0-9])?|(?P<between>b))\.(?P<column>[^+\s]+)")
 
