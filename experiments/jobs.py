@@ -11,6 +11,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,15 @@ class Jobs:
         cut_off = self.remembered.exists() and not self.remembered.read_bytes().endswith(b"\n")
         with self.remembered.open("a", encoding="utf-8") as file:
             file.write(("\n" if cut_off else "") + json.dumps(kept) + "\n")
+
+
+def several(run: Callable[[Any], Any], wanted: Sequence[Any], parallel: int) -> list[Any]:
+    """What comes of each, so many at a time; Ctrl-C begins no more of them."""
+    pool = ThreadPoolExecutor(parallel)
+    try:
+        return list(pool.map(run, wanted))
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _key(job: str, settings: dict[str, Any]) -> str:

@@ -63,3 +63,12 @@ def figure(name: str, draw: Callable[[Any], None], width: float = 7.0, height: f
     fig.savefig(PAGES / f"{name}.png", dpi=130)
     plt.close(fig)
     return f"![{name}]({name}.png)\n"
+
+
+def panels_of(axes: Any, rows: int, columns: int, **settings: Any) -> list[Any]:
+    """Several axes in place of one."""
+    figure_of = axes.figure
+    axes.remove()
+    return [
+        panel for row in figure_of.subplots(rows, columns, **{**settings, "squeeze": False}) for panel in row
+    ]

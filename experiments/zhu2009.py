@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -19,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from jobs import Jobs, run_job, run_parts
+from jobs import Jobs, run_job, run_parts, several
 from parsimon.report.markdown import table
-from results import PAGES, figure, percent, say, whole
+from results import PAGES, figure, panels_of, percent, say, whole
 from zhu2009_jobs import JOBS, RACERS
 
 PAGE = "zhu2009.md"
@@ -126,11 +125,7 @@ class Asked:
 
     def outcomes(self, job: str, wanted: Sequence[dict[str, Any]]) -> list[dict[str, Any] | None]:
         """What came of jobs, several at a time; None where one failed."""
-        pool = ThreadPoolExecutor(self.parallel)
-        try:
-            return list(pool.map(lambda settings: self.outcome(job, settings), wanted))
-        finally:
-            pool.shutdown(cancel_futures=True)
+        return several(lambda settings: self.outcome(job, settings), wanted, self.parallel)
 
     def outcome(self, job: str, settings: dict[str, Any]) -> dict[str, Any] | None:
         """What came of a job, said as soon as it is known."""
@@ -306,7 +301,7 @@ def figure3(asked: Asked) -> str:
     head = ["average weights", "not zero", "irrelevant", "share of all weight", "largest"]
 
     def draw(axes: Any) -> None:
-        panels = panels_of(axes, len(weights), 1)
+        panels = panels_of(axes, len(weights), 1, sharex=True)
         for panel, (name, w) in zip(panels, weights.items(), strict=True):
             panel.vlines(np.arange(n_state), 0, w[:n_state], linewidth=1)
             panel.axvspan(-0.5, np.flatnonzero(relevant[:n_state])[-1] + 0.5, color="grey", alpha=0.15)
@@ -315,13 +310,6 @@ def figure3(asked: Asked) -> str:
         panels[-1].set_xlabel("state features, the relevant ones on grey")
 
     return table(head, rows) + asked.figure("zhu2009-figure3", draw, 8.0, 9.0)
-
-
-def panels_of(axes: Any, rows: int, columns: int) -> list[Any]:
-    """Several axes in place of one."""
-    fig = axes.figure
-    axes.remove()
-    return list(np.ravel(fig.subplots(rows, columns, sharex=True)))
 
 
 # --- Three learners -----------------------------------------------------------------------------------------
@@ -474,7 +462,7 @@ def compared(asked: Asked, name: str, comparison: Comparison) -> str:
         rows.append(["– folds", *(str(len(f)) for f in own)])
 
     def draw(axes: Any) -> None:
-        upper, lower = panels_of(axes, 2, 1)
+        upper, lower = panels_of(axes, 2, 1, sharex=True)
         for learner in learners:
             points = [(1 / rho, f) for rho, f in zip(strengths, learner.fits, strict=True) if f]
             for panel, of, times in ((upper, "error", 100), (lower, "processors", 1)):

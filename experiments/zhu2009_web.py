@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from jobs import Jobs, run_job, run_parts
+from jobs import Jobs, run_job, run_parts, several
 from parsimon.report.markdown import table
 from results import PAGES, figure, percent, say, whole
 from zhu2009_web_jobs import JOBS, METHODS
@@ -85,11 +84,7 @@ class Asked:
 
     def run(self, wanted: Sequence[dict[str, Any]]) -> list[Told | None]:
         """Outcomes of fits, several at a time; None where one failed."""
-        pool = ThreadPoolExecutor(self.parallel)
-        try:
-            return list(pool.map(self.outcome, wanted))
-        finally:
-            pool.shutdown(cancel_futures=True)
+        return several(self.outcome, wanted, self.parallel)
 
     def outcome(self, settings: dict[str, Any]) -> Told | None:
         """What came of a job, said as soon as it is known."""

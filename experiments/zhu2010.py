@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -19,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from jobs import Jobs, run_job, run_parts
+from jobs import Jobs, run_job, run_parts, several
 from parsimon.report.markdown import table
-from results import PAGES, figure, percent, say, whole
+from results import PAGES, figure, panels_of, percent, say, whole
 from zhu2010_jobs import JOBS, METHODS, SIDE
 
 PAGE = "zhu2010.md"
@@ -93,11 +92,7 @@ class Asked:
 
     def outcomes(self, job: str, wanted: Sequence[dict[str, Any]]) -> list[Outcome]:
         """What came of jobs, several at a time; None where one failed."""
-        pool = ThreadPoolExecutor(self.parallel)
-        try:
-            return list(pool.map(lambda settings: self.outcome(job, settings), wanted))
-        finally:
-            pool.shutdown(cancel_futures=True)
+        return several(lambda settings: self.outcome(job, settings), wanted, self.parallel)
 
     def outcome(self, job: str, settings: dict[str, Any]) -> Outcome:
         """What came of a job, said as soon as it is known."""
@@ -198,13 +193,6 @@ def criteria_text(
     return table(head, rows) + asked.figure(name, draw, 11.0, 5.0)
 
 
-def panels_of(axes: Any, rows: int, columns: int, **settings: Any) -> list[Any]:
-    """Several axes in place of one."""
-    fig = axes.figure
-    axes.remove()
-    return list(np.ravel(fig.subplots(rows, columns, **settings)))
-
-
 def chunking_strength(asked: Asked) -> float:
     """The strength with the best F1 on every tenth sentence, after learning from the others."""
     data = {"name": "chunking", "sentences": asked.plan.sentences, "development": True}
@@ -297,7 +285,7 @@ def letters_text(asked: Asked, name: str, *, centred: bool) -> str:
     def draw(axes: Any) -> None:
         shown_methods = [method for method in OF_LETTERS if method != SPARSE]
         kinds = ["data", *(f"{method}, {how}" for method in shown_methods for how in ("believed", "sampled"))]
-        panels = panels_of(axes, len(letters), len(kinds), squeeze=False)
+        panels = panels_of(axes, len(letters), len(kinds))
         for panel, (letter, kind) in zip(panels, product(letters, kinds), strict=True):
             method, _, how = kind.partition(", ")
             told = known[letter, OF_LETTERS[0] if kind == "data" else method, UNIT]

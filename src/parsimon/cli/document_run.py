@@ -15,7 +15,7 @@ import click
 from parsimon import __version__
 from parsimon.cli.documents import read
 from parsimon.cli.failures import Interrupted, say
-from parsimon.cli.output import check_writable
+from parsimon.cli.output import check_training_files
 from parsimon.cli.train_document import OF_SENTENCES, STRENGTHS, TRAINING, DocumentJob
 from parsimon.document_model import DocumentModel
 from parsimon.document_training import DocumentTraining
@@ -31,7 +31,7 @@ from parsimon.solvers.base import Event, Status
 def run(job: DocumentJob) -> None:
     """Everything that can be refused is refused before any work."""
     began = time.perf_counter()
-    check_files(job)
+    check_training_files(job.train, job.dev, job.model, job.log)
     check_options(job)
     training = DocumentTraining(**job.settings)
     time_left = TimeLeft(job.max_iterations, job.time_limit)
@@ -58,24 +58,6 @@ def run(job: DocumentJob) -> None:
         if log is not None:
             log.end(**record)
     finish(job, model, record, log)
-
-
-def check_files(job: DocumentJob) -> None:
-    """Refuses what could not be written at the end, and what would be lost by writing."""
-    if str(job.model) == "-":
-        raise ParsimonError("the model must be a file; it cannot go to standard output.")
-    if job.train == job.dev == "-":
-        raise ParsimonError("TRAIN and --dev cannot both be standard input.")
-    check_writable(job.model, "the model")
-    targets = [job.model, *([] if job.log is None else [job.log])]
-    for source in (job.train, job.dev):
-        if source is None or source == "-":
-            continue
-        if not Path(source).exists():
-            raise ParsimonError(f"{source} cannot be read: there is no such file or directory.")
-        for target in targets:
-            if Path(source).is_file() and target.exists() and target.samefile(source):
-                raise ParsimonError(f"{source} would be overwritten by {target}; name another file.")
 
 
 def check_options(job: DocumentJob) -> None:

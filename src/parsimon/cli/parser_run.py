@@ -15,7 +15,7 @@ import click
 
 from parsimon import __version__
 from parsimon.cli.failures import Interrupted, say
-from parsimon.cli.output import check_writable
+from parsimon.cli.output import check_training_files
 from parsimon.cli.train_parser import BUDGET, ParserJob
 from parsimon.data.treebank_files import read_treebank
 from parsimon.data.treebanks import Treebank
@@ -42,7 +42,7 @@ from parsimon.solvers import Result, Status, choose_solver
 def run(job: ParserJob) -> None:
     """Everything that can be refused is refused before any work."""
     began = time.perf_counter()
-    check_files(job)
+    check_training_files(job.train, job.dev, job.model, job.log)
     space = ArcFeatures(as_arc_templates(job.templates), job.cutoff)
     training = settings(job)
     check_options(job, training)
@@ -68,24 +68,6 @@ def run(job: ParserJob) -> None:
         if log is not None:
             log.end(**record)
     finish(job, result, record, log)
-
-
-def check_files(job: ParserJob) -> None:
-    """Refuses what could not be written at the end, and what would be lost by writing."""
-    if str(job.model) == "-":
-        raise ParsimonError("the model must be a file; it cannot go to standard output.")
-    if job.train == job.dev == "-":
-        raise ParsimonError("TRAIN and --dev cannot both be standard input.")
-    check_writable(job.model, "the model")
-    targets = [job.model, *([] if job.log is None else [job.log])]
-    for source in (job.train, job.dev):
-        if source is None or source == "-":
-            continue
-        if not Path(source).exists():
-            raise ParsimonError(f"{source} cannot be read: there is no such file.")
-        for target in targets:
-            if target.exists() and target.samefile(source):
-                raise ParsimonError(f"{source} would be overwritten by {target}; name another file.")
 
 
 def check_options(job: ParserJob, training: ParserTraining) -> None:

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from parsimon.arrays import Array, IntArray
 from parsimon.data.treebanks import Treebank
 from parsimon.errors import ParsimonError
+from parsimon.estimators.fitted_model import FittedModel
 from parsimon.estimators.threads import threads_of
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import arc_preset, arc_preset_names
 from parsimon.features.arc_templates import ArcTemplates
 from parsimon.losses import Loss
-from parsimon.model_file import dump_model, load_model, parse_model, save_model
+from parsimon.model_file import load_model, save_model
 from parsimon.parser_model import DECODINGS, ParserModel
 from parsimon.parser_training import ParserTraining
 from parsimon.penalties import ElasticNet, Penalty
@@ -26,7 +26,7 @@ from parsimon.selection import Selection
 from parsimon.solvers import Event, Solver
 
 
-class DependencyParser(BaseEstimator):
+class DependencyParser(FittedModel):
     """A dependency parser whose feature templates are chosen by learning.
 
     Trees are scored arc by arc; the best one is a maximum spanning arborescence, or a projective tree.
@@ -81,6 +81,8 @@ class DependencyParser(BaseEstimator):
     >>> parsed.heads.tolist(), parsed.values("deprel"), parser.score(treebank)
     ([2, 0], ['nsubj', 'root'], 1.0)
     """
+
+    model_kind = "parser"
 
     def __init__(
         self,
@@ -240,21 +242,6 @@ class DependencyParser(BaseEstimator):
         if not hasattr(self, "model_"):
             raise NotFittedError("this DependencyParser is not fitted yet; call fit first.")
         return self.model_
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        if "model_" in state:
-            state["model_"] = dump_model(state["model_"])
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        model = state.get("model_")
-        if isinstance(model, bytes):
-            state = {**state, "model_": parse_model(model, kind="parser")}
-        super().__setstate__(state)
 
 
 def as_treebank(X: Any) -> Treebank:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
+from parsimon.estimators.fitted_model import FittedModel
 from parsimon.estimators.threads import threads_of
 from parsimon.features.columns import Columns, Labels
 from parsimon.features.item_features import ItemFeatures, MatrixFeatures, SparseSequences, is_matrix
@@ -21,7 +22,7 @@ from parsimon.growth import Growth
 from parsimon.label_schemes import Transitions, constraints, forbid
 from parsimon.losses import Loss
 from parsimon.metrics import has_spans, span_f1, token_accuracy
-from parsimon.model_file import dump_model, load_model, parse_model, save_model
+from parsimon.model_file import load_model, save_model
 from parsimon.penalties import ElasticNet, Penalty
 from parsimon.selection import Selection
 from parsimon.sequence_model import SequenceModel
@@ -39,7 +40,7 @@ class LabelLists(list[list[str]]):
         return out
 
 
-class SequenceLabeler(BaseEstimator):
+class SequenceLabeler(FittedModel):
     """A sparse sequence labeller: a linear chain over features that learning keeps or drops.
 
     Minimises Σ loss + l1 ‖w‖₁ + l2/2 ‖w‖².
@@ -98,6 +99,8 @@ class SequenceLabeler(BaseEstimator):
     >>> labeler.predict([[{"w": "the"}, {"w": "cat"}]])
     [['D', 'N']]
     """
+
+    model_kind = "sequence"
 
     def __init__(
         self,
@@ -372,21 +375,6 @@ class SequenceLabeler(BaseEstimator):
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
             raise NotFittedError("this SequenceLabeler is not fitted yet; call fit first.")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        if "model_" in state:
-            state["model_"] = dump_model(state["model_"])
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        model = state.get("model_")
-        if isinstance(model, bytes):
-            state = {**state, "model_": parse_model(model, kind="sequence")}
-        super().__setstate__(state)
 
 
 def joined(known: TemplateSet, new: TemplateSet) -> TemplateSet:
