@@ -51,7 +51,7 @@ class Plan:
     chosen_at: float = 0.2  # the share at which strengths are chosen
     sites: tuple[int, ...] = (3, 6, 9)
     site_draws: int = 5
-    seconds: float = 5.0  # for a fit
+    seconds: float = 4.0  # of processor time for a fit
     limit: int | None = None  # pages of a site
     every: int = 1  # of the strengths in a grid
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from endings import ProcessorTime
 from jobs import Job
 from parsimon._core import StringTable
 from parsimon.arrays import IntArray
@@ -194,14 +195,14 @@ def fit(
     """Learns with all methods and strengths of a grid from a part of the pages, and scores records on others.
 
     `part` is a share and a draw, or a number of sites and a draw; `on` is "test", or "rest" for what is left of the
-    pool. `seconds` are a limit for every fit.
+    pool. `seconds` are a limit for every fit, of processor time.
     """
     pages = load(limit)
     train, rest, test = (drawn_sites if "sites" in part else drawn)(pages, **part)
     scored = test if on == "test" else rest
     X, y = pages.trees() if structure == "tree" else pages.flat()
     templates = PAGE_TEMPLATES if structure == "tree" else TEXT_TEMPLATES
-    training = SequenceTraining(time_limit=seconds, threads=threads)
+    training = SequenceTraining(threads=threads)
     space = TemplateFeatures(templates, cutoff=CUTOFF)
     task = training.prepare(space, X[train], y[train])  # type: ignore[call-overload]
     decode = decoder(task, space, X[scored], threads)  # type: ignore[call-overload]
@@ -213,13 +214,13 @@ def fit(
             problem = replace(
                 task.problem, loss=get_loss(how.loss).bind(task.labels), penalty=how.penalty(strength)
             )
-            own = replace(training, solver=how.solver)
-            began = time.perf_counter()
+            own = replace(training, solver=ProcessorTime(how.solver, seconds))
+            began = time.process_time()
             result = own.solve(replace(task, problem=problem), Weights.zeros(problem.n_features))
             if result.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
             told = {
-                "seconds": time.perf_counter() - began,
+                "seconds": time.process_time() - began,
                 "status": result.status.name,
                 "gap": None if result.gap is None else result.gap / max(abs(result.objective), 1e-300),
                 "active": result.weights.n_active,

@@ -7,13 +7,14 @@ that are made of them are in zhu2010.py.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from endings import Steady
 from jobs import Job, peak_mb
 from parsimon.arrays import Array, IntArray
 from parsimon.data import load_conll2000, load_ocr_letters, make_network, make_sequences
@@ -32,7 +33,6 @@ from parsimon.solvers import (
     OWLQN,
     GaussSeidel,
     Grafting,
-    Iterate,
     Monitor,
     Result,
     Solver,
@@ -51,38 +51,6 @@ METHODS: dict[str, Callable[[int, float], Solver]] = {
     "Gauss-Seidel": lambda unit, tol: GaussSeidel(unit=unit, tol=tol),
     "Full-Opt.-L1": lambda unit, tol: OWLQN(tol=tol),
 }
-
-
-@dataclass
-class Steady:
-    """A solver that also ends as the paper's do: when the objective has changed little on average over some steps."""
-
-    inner: Solver
-    change: float  # relative, a step
-    steps: int = 10
-    name: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.name = self.inner.name
-
-    @property
-    def requires(self) -> Any:
-        """What it needs."""
-        return self.inner.requires
-
-    def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """As the inner solver, until then."""
-        values: list[float] = []
-        for step in self.inner.iterate(problem, start):
-            if step.kkt is None:  # not all features were looked at
-                yield step
-                continue
-            values.append(step.objective)
-            ago = values[-1 - self.steps] if len(values) > self.steps else np.inf
-            if step.status is None and ago - values[-1] <= self.change * self.steps * abs(values[-1]):
-                yield replace(step, status=Status.CONVERGED)
-                return
-            yield step
 
 
 def told(result: Result, problem: Problem, seconds: float, processors: float) -> dict[str, Any]:
