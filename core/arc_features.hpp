@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -22,7 +24,7 @@ namespace parsimon {
 class ArcDictionary {
   public:
     explicit ArcDictionary(std::vector<ArcTemplate> templates)
-        : templates_(std::move(templates)), tables_(templates_.size()), first_(templates_.size() + 1, 0) {
+        : templates_(std::move(templates)), tables_(templates_.size()), ends_(templates_.size()), first_(templates_.size() + 1, 0) {
         for (const ArcTemplate& t : templates_)
             for (int s = 0; s < 2; ++s) {
                 const auto at = std::find(sides_[s].begin(), sides_[s].end(), t.side[s]);
@@ -35,6 +37,8 @@ class ArcDictionary {
     int64_t size() const { return first_.back(); }
     const ArcTemplate& operator[](int32_t t) const { return templates_[t]; }
     const AttributeTable& table(int32_t t) const { return tables_[t]; }
+    // Whether any attribute of a template has this key, apart from what is between the ends of the arc.
+    bool maybe_between(int32_t t, uint64_t key) const { return ends_[t]->maybe(key); }
     const std::vector<int64_t>& first() const { return first_; }  // attribute of each template, and of all
     const std::vector<std::vector<ArcTest>>& sides(int s) const { return sides_[s]; }  // each once
     int32_t side_of(int s, int32_t t) const { return side_of_[s][t]; }
@@ -47,8 +51,13 @@ class ArcDictionary {
         std::vector<std::vector<uint64_t>> keys(out.n_templates());
         parallel_for(out.n_templates(), threads, [&](int64_t t, int) {
             std::vector<uint64_t> all;
-            out.each_of_arcs(static_cast<int32_t>(t), sentences, heads, [&](uint64_t key, const int32_t*) { all.push_back(key); });
+            Ends ends(out[t]);
+            out.each_of_arcs(static_cast<int32_t>(t), sentences, heads, [&](uint64_t key, const int32_t* value) {
+                all.push_back(key);
+                ends.add(key, value);
+            });
             keys[t] = frequent(all, cutoff);
+            out.ends_[t] = ends.filter();
         });
         out.fill(keys, threads);
         return out;
@@ -58,8 +67,14 @@ class ArcDictionary {
     static ArcDictionary of_values(std::vector<ArcTemplate> templates, const int64_t* counts, const int32_t* values) {
         ArcDictionary out(std::move(templates));
         std::vector<std::vector<uint64_t>> keys(out.n_templates());
-        for (int32_t t = 0; t < out.n_templates(); ++t)
-            for (int64_t k = 0; k < counts[t]; ++k, values += out[t].n_tests()) keys[t].push_back(arc_key::of(out[t], values));
+        for (int32_t t = 0; t < out.n_templates(); ++t) {
+            Ends ends(out[t]);
+            for (int64_t k = 0; k < counts[t]; ++k, values += out[t].n_tests()) {
+                keys[t].push_back(arc_key::of(out[t], values));
+                ends.add(keys[t].back(), values);
+            }
+            out.ends_[t] = ends.filter();
+        }
         out.fill(keys, 1);
         return out;
     }
@@ -67,6 +82,7 @@ class ArcDictionary {
     // Of some attributes only (ascending), numbered anew.
     ArcDictionary restricted(const int64_t* attributes, int64_t n) const {
         ArcDictionary out(templates_);
+        out.ends_ = ends_;
         for (int32_t t = 0; t < n_templates(); ++t) {
             const int64_t* begin = std::lower_bound(attributes, attributes + n, first_[t]);
             const int64_t* end = std::lower_bound(begin, attributes + n, first_[t + 1]);
@@ -115,6 +131,26 @@ class ArcDictionary {
     }
 
   private:
+    // Gathers the keys of a template without what is between the ends.
+    class Ends {
+      public:
+        explicit Ends(const ArcTemplate& what) : what_(what) {}
+        void add(uint64_t key, const int32_t* value) {
+            if (what_.between >= 0) keys_.push_back(key - arc_key::between(value[what_.between_at()]));
+        }
+        std::shared_ptr<const KeyFilter> filter() const {
+            if (what_.between < 0) return nullptr;
+            const std::vector<uint64_t> each = frequent(keys_, 1);
+            auto out = std::make_shared<KeyFilter>(static_cast<int64_t>(each.size()));
+            for (const uint64_t key : each) out->add(key);
+            return out;
+        }
+
+      private:
+        const ArcTemplate& what_;
+        std::vector<uint64_t> keys_;
+    };
+
     template <class Body>
     void each_of_arcs(int32_t t, const ArcSentences& sentences, const int32_t* heads, Body&& body) const {
         for (int64_t i = 0; i < sentences.size(); ++i)
@@ -149,6 +185,7 @@ class ArcDictionary {
 
     std::vector<ArcTemplate> templates_;
     std::vector<AttributeTable> tables_;
+    std::vector<std::shared_ptr<const KeyFilter>> ends_;  // of templates that look between; else null
     std::vector<int64_t> first_;
     std::vector<std::vector<ArcTest>> sides_[2];
     std::vector<int32_t> side_of_[2];
@@ -212,6 +249,7 @@ class ArcVisitor {
 
     ArcVisitor(const ArcDictionary& dictionary, const ArcSentences& sentences) : dictionary_(&dictionary), sentences_(&sentences) {
         for (int s = 0; s < 2; ++s) keys_[s].resize(dictionary.sides(s).size());
+        between_.resize(sentences.n_columns());
     }
 
     void begin(int64_t i) {
@@ -234,8 +272,8 @@ class ArcVisitor {
         } else {
             Sink<Consume> sink{*this, table, arcs, numbers, consume};
             const Keys &head = keys(0, t), &modifier = keys(1, t);
-            if (what.between < 0 && head.start.empty() && modifier.start.empty()) of_arcs<false>(what, head, modifier, sink);
-            else of_arcs<true>(what, head, modifier, sink);
+            if (what.between < 0 && head.start.empty() && modifier.start.empty()) of_arcs<false>(t, head, modifier, sink);
+            else of_arcs<true>(t, head, modifier, sink);
         }
     }
 
@@ -249,6 +287,42 @@ class ArcVisitor {
         int32_t begin(int32_t p) const { return start.empty() ? p : start[p]; }
         int32_t end(int32_t p) const { return start.empty() ? p + 1 : start[p + 1]; }
     };
+
+    // The keys of all different values that a column has between two places. From a modifier outwards, what is between it
+    // and a head is also between it and the next one, so a list for either side of it and a number an arc are enough.
+    struct Between {
+        int64_t stamp = -1;
+        std::vector<uint64_t> key;
+        std::vector<int32_t> start[2];  // by modifier: on its left, on its right
+        std::vector<int32_t> count;     // by arc
+
+        std::span<const uint64_t> of(int32_t m, int32_t h, int32_t arc) const {
+            return {key.data() + start[h > m][m], static_cast<size_t>(count[arc])};
+        }
+    };
+
+    const Between& between_of(int32_t column) {
+        Between& out = between_[column];
+        if (out.stamp == stamp_) return out;
+        out.stamp = stamp_;
+        out.key.clear();
+        out.count.resize(static_cast<size_t>(n_) * (n_ + 1));
+        for (auto& start : out.start) start.resize(n_ + 1);
+        for (int32_t m = 1; m <= n_; ++m)
+            for (const int32_t step : {-1, 1}) {
+                const size_t first = out.key.size();
+                out.start[step > 0][m] = static_cast<int32_t>(first);
+                for (int32_t h = m + step; h >= 0 && h <= n_; h += step) {
+                    out.count[arc_at(n_, h, m)] = static_cast<int32_t>(out.key.size() - first);
+                    if (h == 0) break;
+                    for (const int32_t v : sentences_->values(column, sentence_, h)) {
+                        const uint64_t b = arc_key::between(v);
+                        if (std::find(out.key.begin() + first, out.key.end(), b) == out.key.end()) out.key.push_back(b);
+                    }
+                }
+            }
+        return out;
+    }
 
     // Takes keys, drops those that the filter knows not to be there, and looks the others up, many at a time: memory is
     // asked for all of them before any is looked at, for waiting is what costs most.
@@ -357,7 +431,8 @@ class ArcVisitor {
     }
 
     template <bool lists, class Push>
-    void of_arcs(const ArcTemplate& what, const Keys& head, const Keys& modifier, Push& push) {
+    void of_arcs(int32_t t, const Keys& head, const Keys& modifier, Push& push) {
+        const ArcTemplate& what = (*dictionary_)[t];
         find_codes(what);
         by_distance_.resize(2 * n_ + 1);
         uint64_t* code = by_distance_.data() + n_;  // of modifier − head
@@ -366,6 +441,9 @@ class ArcVisitor {
             code[-d] = code_[what.seen(ArcLengths::n + ArcLengths::bucket(d))];
         }
         const uint64_t from_root = code_[what.seen(ArcLengths::from_root)];
+        const Between* between = lists && what.between >= 0 ? &between_of(what.between) : nullptr;
+        static constexpr uint64_t zero[] = {0};
+        const std::span<const uint64_t> nothing_between(zero);  // and nothing to add to the key
         for (int32_t m = 1; m <= n_; ++m) {
             const auto cell = static_cast<int32_t>(arc_at(n_, 0, m));
             if constexpr (!lists) {
@@ -374,20 +452,17 @@ class ArcVisitor {
                 for (int32_t h = 1; h < m; ++h) push(cell + h, key + head.key[h] + code[m - h]);
                 for (int32_t h = m + 1; h <= n_; ++h) push(cell + h, key + head.key[h] + code[m - h]);
             } else {
-                for (const int32_t step : {-1, 1}) {
-                    // From the modifier outwards: what is between it and a head is also between it and the next one.
-                    between_.assign(what.between < 0, 0);
-                    for (int32_t h = m + step; h >= 0 && h <= n_; h += step) {
-                        const uint64_t of_code = h ? code[m - h] : from_root;
-                        for (int32_t j = modifier.begin(m); j < modifier.end(m); ++j)
-                            for (int32_t k = head.begin(h); k < head.end(h); ++k)
-                                for (const uint64_t b : between_) push(cell + h, modifier.key[j] + head.key[k] + of_code + b);
-                        if (what.between < 0 || h == 0) continue;
-                        for (const int32_t v : sentences_->values(what.between, sentence_, h)) {
-                            const uint64_t b = arc_key::between(v);
-                            if (std::find(between_.begin(), between_.end(), b) == between_.end()) between_.push_back(b);
+                for (int32_t h = 0; h <= n_; ++h) {
+                    if (h == m) continue;
+                    const std::span<const uint64_t> values = between ? between->of(m, h, cell + h) : nothing_between;
+                    if (values.empty()) continue;
+                    const uint64_t of_code = h ? code[m - h] : from_root;
+                    for (int32_t j = modifier.begin(m); j < modifier.end(m); ++j)
+                        for (int32_t k = head.begin(h); k < head.end(h); ++k) {
+                            const uint64_t ends = modifier.key[j] + head.key[k] + of_code;
+                            if (between && !dictionary_->maybe_between(t, ends)) continue;
+                            for (const uint64_t value : values) push(cell + h, ends + value);
                         }
-                    }
                 }
             }
         }
@@ -402,7 +477,8 @@ class ArcVisitor {
     int32_t n_ = 0;
     std::vector<Keys> keys_[2];
     uint64_t code_[ArcLengths::n_codes];
-    std::vector<uint64_t> by_distance_, between_;
+    std::vector<uint64_t> by_distance_;
+    std::vector<Between> between_;  // by column
     uint64_t pending_key_[most];
     int32_t pending_cell_[most];
     Hit hits_[most];

@@ -84,6 +84,8 @@ struct ArcTemplate {
     int32_t n_tests() const {
         return static_cast<int32_t>(side[0].size() + side[1].size()) + (between >= 0) + (direction || length);
     }
+    // Which of the values of its tests is that of a token between.
+    size_t between_at() const { return side[0].size() + side[1].size(); }
     // What it sees of an arc's code: everything, the length, the direction or nothing. 0 … n_seen − 1.
     int32_t seen(int32_t code) const {
         if (direction) return length ? code : code / ArcLengths::n;
