@@ -7,14 +7,14 @@ that are made of them are in zhu2010.py.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from endings import Steady
+from endings import ProcessorTime, Steady
 from jobs import Job, peak_mb
 from parsimon.arrays import Array, IntArray
 from parsimon.data import load_conll2000, load_ocr_letters, make_network, make_sequences
@@ -27,10 +27,11 @@ from parsimon.losses import Log, PseudoLikelihood
 from parsimon.mrf_design import MRFDesign
 from parsimon.penalties import L1, L2, ElasticNet, Penalty
 from parsimon.problem import Batch, Problem
-from parsimon.sequence_training import SequenceTraining, Task
+from parsimon.sequence_training import SequenceTraining
 from parsimon.solvers import (
     LBFGS,
     OWLQN,
+    Event,
     GaussSeidel,
     Grafting,
     Monitor,
@@ -87,11 +88,11 @@ class Labelling:
     order: int = 1
 
     def training(
-        self, penalty: Penalty, solver: Solver | str, limit: float, threads: int
+        self, penalty: Penalty, solver: Solver, callbacks: Sequence[Callable[[Event], Any]], threads: int
     ) -> SequenceTraining:
         """With these settings."""
         return SequenceTraining(
-            penalty=penalty, solver=solver, time_limit=limit, threads=threads, order=self.order
+            penalty=penalty, solver=solver, callbacks=callbacks, threads=threads, order=self.order
         )
 
 
@@ -149,21 +150,25 @@ def select(
     threads: int,
 ) -> dict[str, Any]:
     """Features are selected and their weights learnt by one of the methods; all six criteria, the last on test data."""
-    task, training, score = prepared(data, L1(strength), METHODS[method](unit, tol), limit, threads)
-    began, busy = time.perf_counter(), time.process_time()
-    result = training.solve(task, Weights.zeros(task.problem.n_features))
-    seconds, processors = time.perf_counter() - began, time.process_time() - busy
-    if result.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return told(result, task.problem, seconds, processors) | {
-        "score": score(result.weights),
-        "candidates": task.problem.n_features,
-    }
+    return solved(data, L1(strength), METHODS[method](unit, tol), limit, threads)
 
 
 def everything(*, data: dict[str, Any], strength: float, limit: float, threads: int) -> dict[str, Any]:
     """The CRF with all features, and an L2 penalty."""
-    task, training, score = prepared(data, L2(strength), LBFGS(tol=1e-4), limit, threads)
+    return solved(data, L2(strength), LBFGS(tol=1e-4), limit, threads)
+
+
+def solved(
+    data: dict[str, Any], penalty: Penalty, solver: Solver, limit: float, threads: int
+) -> dict[str, Any]:
+    """What a solver comes to within so many seconds of processor time, how it got there, and the score on test data."""
+    settings = dict(data)
+    given = LABELLINGS[settings.pop("name")](**settings)
+    way = Way()
+    training = given.training(penalty, ProcessorTime(solver, limit), [way], threads)
+    task = training.prepare(given.space, *given.train)
+    score = task.development_score(*given.test, given.metric, threads)
+    way.begin()
     began, busy = time.perf_counter(), time.process_time()
     result = training.solve(task, Weights.zeros(task.problem.n_features))
     seconds, processors = time.perf_counter() - began, time.process_time() - busy
@@ -172,18 +177,25 @@ def everything(*, data: dict[str, Any], strength: float, limit: float, threads: 
     return told(result, task.problem, seconds, processors) | {
         "score": score(result.weights),
         "candidates": task.problem.n_features,
+        "way": way.points,
     }
 
 
-def prepared(
-    data: dict[str, Any], penalty: Penalty, solver: Solver, limit: float, threads: int
-) -> tuple[Task, SequenceTraining, Callable[[Weights], float]]:
-    """A task, how to solve it, and how weights are scored on what is left to test on."""
-    settings = dict(data)
-    given = LABELLINGS[settings.pop("name")](**settings)
-    training = given.training(penalty, solver, limit, threads)
-    task = training.prepare(given.space, *given.train)
-    return task, training, task.development_score(*given.test, given.metric, threads)
+@dataclass
+class Way:
+    """Objectives by seconds of processor time: every new one that is lower than the one before by a ten-thousandth."""
+
+    points: list[tuple[float, float]] = field(default_factory=list)
+    began: float = 0.0
+
+    def begin(self) -> None:
+        """From now on."""
+        self.began = time.process_time()
+
+    def __call__(self, event: Event) -> None:
+        """After an iteration."""
+        if not self.points or event.objective < self.points[-1][1] * (1 - 1e-4):
+            self.points.append((round(time.process_time() - self.began, 3), event.objective))
 
 
 # --- Images of letters --------------------------------------------------------------------------------------

@@ -100,6 +100,15 @@ def test_steady_ends_when_little_changes(work: Any) -> None:
     assert looked[-6] - looked[-1] <= 5 * 1e-4 * looked[-1] < looked[-7] - looked[-2]
 
 
+def test_processor_time_runs_out(load: Callable[[str], Any]) -> None:
+    endings = load("endings")
+    at_once = list(endings.ProcessorTime(Falling(), 0.0).iterate(None, Weights.zeros(1)))
+    assert [step.status for step in at_once] == [Status.TIME]
+    never = list(endings.ProcessorTime(Falling(), 1e9).iterate(None, Weights.zeros(1)))
+    assert len(never) == 1000
+    assert all(step.status is None for step in never)
+
+
 def test_noun_phrases(work: Any) -> None:
     y = Labels.from_sequences([["B-NP", "I-NP", "B-VP", "O", "I-PP"]])
     assert [list(tags) for tags in work.noun_phrases(y)] == [["B-NP", "I-NP", "O", "O", "O"]]

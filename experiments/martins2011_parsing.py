@@ -1,0 +1,300 @@
+"""Structured sparsity in structured prediction (Martins, Smith, Aguiar & Figueiredo 2011): dependency parsing.
+
+Every table and figure is a function; `python experiments/martins2011_parsing.py danish --write` runs one and puts it
+into docs/results/martins2011_parsing.md beside what the paper published. Every parser is a job
+(martins2011_parsing_jobs.py) in a process of its own, `--jobs` of them at a time, and what came of it is kept in the
+file `--cache`, so a run that was interrupted goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jobs import Jobs, run_job, run_parts, several
+from martins2011_parsing_jobs import JOBS, KINDS, kinds
+from parsimon.features.arc_presets import arc_preset
+from parsimon.report.markdown import table
+from results import PAGES, figure, panels_of, percent, say, whole
+
+PAGE = "martins2011_parsing.md"
+REMEMBERED = PAGES.parents[1] / "build" / "martins2011_parsing.jsonl"
+PRESET = "martins-parsing"
+C = 0.01  # MIRA's largest step, chosen on a tenth of the Danish training sentences
+CHOOSING = ("group lasso", "coarse to fine", "information gain")
+Outcome = dict[str, Any] | None
+Key = tuple[str, str, float, int]  # language, way, size, seed
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is run."""
+
+    languages: tuple[str, ...] = (
+        "danish",
+        "spanish",
+        "basque",
+        "slovenian",
+        "turkish",
+        "hungarian",
+        "english",
+    )
+    budgets: tuple[int, ...] = (200, 300, 400)
+    strengths: tuple[float, ...] = (0.3, 1.0, 3.0)  # of L1
+    seeds: int = 2
+    sentences: int | None = 500  # to learn from, of each treebank
+    test_sentences: int | None = 300
+    epochs: int = 3  # to choose templates
+    refit: int = 5
+    danish_sentences: int | None = None
+    danish_epochs: tuple[int, int] = (5, 10)
+
+
+SMALL = Plan(
+    languages=("hungarian",),
+    budgets=(100,),
+    strengths=(1.0,),
+    seeds=1,
+    sentences=12,
+    test_sentences=6,
+    epochs=1,
+    refit=1,
+    danish_sentences=12,
+    danish_epochs=(1, 1),
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for on the command line."""
+
+    jobs: Jobs
+    parallel: int
+    plan: Plan
+    write: bool
+
+    def outcomes(self, wanted: Sequence[dict[str, Any]]) -> list[Outcome]:
+        """What came of parsers, several at a time; None where one failed."""
+        return several(self.outcome, wanted, self.parallel)
+
+    def outcome(self, settings: dict[str, Any]) -> Outcome:
+        """What came of one, said as soon as it is known."""
+        told = self.jobs.outcome("learn", **settings)
+        if told is not None:
+            say(
+                f"{settings['language']}, {settings['way']} {settings['size']:g}, seed {settings['seed']}: "
+                f"UAS {percent(told['uas'])}, {whole(told['features'])} features of {told['templates']} templates, "
+                f"{told['seconds']:.0f} s, {whole(told['tokens_a_second'])} words/s, {told['peak_mb']:,.0f} MB"
+            )
+        return told
+
+    def figure(self, name: str, draw: Callable[[Any], None], width: float, height: float) -> str:
+        """A figure of the page; without --write there is none, for it would take the place of the one that is there."""
+        return f"\n{figure(name, draw, width, height)}" if self.write else ""
+
+
+# --- Danish, all of it --------------------------------------------------------------------------------------
+
+
+def danish(asked: Asked) -> str:
+    """All 684 templates, those that a budget leaves, and the default preset: accuracy, time, memory and speed."""
+    plan = asked.plan
+    epochs, refit = plan.danish_epochs
+    more: dict[str, Any] = {
+        "language": "danish",
+        "sentences": plan.danish_sentences,
+        "test_sentences": plan.danish_sentences,
+        "epochs": epochs,
+        "refit": refit,
+        "most": C,
+        "seed": 0,
+    }
+    wanted = [
+        {"way": "all templates", "size": 0, "preset": PRESET, **more},
+        *({"way": "group lasso", "size": budget, "preset": PRESET, **more} for budget in plan.budgets[:1]),
+        {"way": "all templates", "size": 0, "preset": "mcdonald", **more},
+    ]
+    names = [
+        "684 templates, MIRA",
+        *(f"B = {b}, sparseptron, MIRA" for b in plan.budgets[:1]),
+        "75 templates, MIRA",
+    ]
+    rows = []
+    for name, told in zip(names, asked.outcomes(wanted), strict=True):
+        if told is not None:
+            rows.append(
+                [
+                    name,
+                    percent(told["all"]),
+                    percent(told["uas"]),
+                    percent(told["uas_single"]),
+                    whole(told["features"]),
+                    str(told["templates"]),
+                    f"{told['choosing']:.0f} + {told['seconds'] - told['choosing']:.0f}",
+                    whole(told["peak_mb"]),
+                    whole(told["tokens_a_second"]),
+                ]
+            )
+    head = ["", "UAS, all words", "without punctuation", "sentences with one root", "features", "templates"]
+    return table([*head, "seconds: choosing + refit", "peak, MB", "words/s"], rows)
+
+
+# --- Figure 3: UAS against the number of features -----------------------------------------------------------
+
+
+def runs(asked: Asked) -> dict[Key, dict[str, Any]]:
+    """Every way with every budget (or strength) and seed, treebank by treebank."""
+    plan = asked.plan
+    keys: list[Key] = []
+    for language in plan.languages:
+        keys += [
+            (language, way, float(b), seed)
+            for b, way, seed in product(plan.budgets, CHOOSING, range(plan.seeds))
+            if seed == 0 or way != "information gain"  # which has no seed
+        ]
+        keys += [(language, "L1", strength, 0) for strength in plan.strengths]
+        keys.append((language, "all templates", 0.0, 0))
+    more = {
+        "preset": PRESET,
+        "sentences": plan.sentences,
+        "test_sentences": plan.test_sentences,
+        "epochs": plan.epochs,
+        "refit": plan.refit,
+        "most": C,
+    }
+    wanted = [
+        {"language": language, "way": way, "size": size, "seed": seed, **more}
+        for language, way, size, seed in keys
+    ]
+    return {key: told for key, told in zip(keys, asked.outcomes(wanted), strict=True) if told is not None}
+
+
+def average(told: dict[Key, dict[str, Any]], language: str, way: str, size: float | None, what: str) -> float:
+    """Over seeds, and over sizes if none is given; NaN if there is nothing."""
+    found = [
+        one[what]
+        for (lang, w, s, _), one in told.items()
+        if (lang, w) == (language, way) and size in (s, None)
+    ]
+    return float(np.mean(found)) if found else float("nan")
+
+
+def figure3(asked: Asked) -> str:
+    """UAS without punctuation against the number of features, for every way of choosing."""
+    told, plan = runs(asked), asked.plan
+    sizes = {way: (plan.strengths if way == "L1" else plan.budgets) for way in (*CHOOSING, "L1")}
+    rows = []
+    for language in plan.languages:
+        for way, of in sizes.items():
+            cells = [
+                f"{percent(average(told, language, way, size, 'uas'))} "
+                f"({average(told, language, way, size, 'features') / 1e3:,.0f}k)"
+                for size in of
+            ]
+            rows.append([f"{language}: {way}", *cells, percent(average(told, language, way, None, "uas"))])
+        everything = told.get((language, "all templates", 0.0, 0))
+        if everything is not None:
+            share = f"{percent(everything['uas'])} ({everything['features'] / 1e3:,.0f}k)"
+            rows.append([f"{language}: all 684 templates", share, *[""] * (len(plan.budgets) - 1), ""])
+    names = [f"B = {b} or λ = {s:g}" for b, s in zip(plan.budgets, plan.strengths, strict=True)]
+
+    def draw(axes: Any) -> None:
+        columns = min(4, len(plan.languages))
+        panels = panels_of(axes, -(-len(plan.languages) // columns), columns)
+        for panel, language in zip(panels, plan.languages, strict=False):
+            for way, of in sizes.items():
+                x, y = (
+                    [average(told, language, way, size, what) for size in of] for what in ("features", "uas")
+                )
+                panel.plot(np.array(x) / 1e6, 100 * np.array(y), "o-", markersize=3, label=way)
+            everything = told.get((language, "all templates", 0.0, 0))
+            if everything is not None:
+                panel.axhline(100 * everything["uas"], color="grey", linestyle=":", label="all templates")
+            panel.set_title(language, fontsize=9)
+            panel.tick_params(labelsize=7)
+            panel.grid(alpha=0.3)
+            panel.set_xlabel("million features", fontsize=7)
+        for panel in panels[len(plan.languages) :]:
+            panel.axis("off")
+        handles, labels = panels[0].get_legend_handles_labels()
+        panels[-1].legend(handles, labels, loc="center", fontsize=8)
+
+    text = table(["UAS, % (features)", *names, "mean"], rows)
+    return f"{text}\n{verdict(told, plan)}" + asked.figure("martins2011-parsing-figure3", draw, 11.0, 5.0)
+
+
+def verdict(told: dict[Key, dict[str, Any]], plan: Plan) -> str:
+    """On how many treebanks groups do as well as the filter, averaged over budgets and seeds."""
+
+    def ahead(way: str) -> list[str]:
+        return [
+            language
+            for language in plan.languages
+            if average(told, language, way, None, "uas")
+            >= average(told, language, "information gain", None, "uas")
+        ]
+
+    lines = [
+        f"Averaged over budgets and seeds, {way} is at least as good as information gain on {len(ahead(way))} of "
+        f"{len(plan.languages)} treebanks ({', '.join(ahead(way)) or 'none'})."
+        for way in CHOOSING[:2]
+    ]
+    return "\n".join(lines) + "\n"
+
+
+# --- Table 3: what is kept ----------------------------------------------------------------------------------
+
+
+def table3(asked: Asked) -> str:
+    """Of every kind of templates, the share that the smallest budget keeps."""
+    told, plan = runs(asked), asked.plan
+    budget = float(plan.budgets[0])
+    candidates = kinds(arc_preset(PRESET))
+    rows = []
+    for kind in KINDS:
+        cells = []
+        for language in plan.languages:
+            one = told.get((language, "group lasso", budget, 0))
+            cells.append("–" if one is None else f"{100 * one['kinds'][kind] / candidates[kind]:.0f}")
+        rows.append([kind, str(candidates[kind]), *cells])
+    return table([f"kept of B = {budget:g}, %", "of", *plan.languages], rows)
+
+
+PARTS: dict[str, Callable[[Asked], str]] = {"danish": danish, "figure3": figure3, "table3": table3}
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    p.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
+    p.add_argument("--write", action="store_true", help=f"put the results into docs/results/{PAGE}")
+    p.add_argument("--small", action="store_true", help="few sentences and languages: to try it out")
+    p.add_argument("--jobs", type=int, default=2, metavar="N", help="processes at a time (default: 2)")
+    p.add_argument("--threads", type=int, default=1, help="in each of them (default: 1)")
+    remembered = "where finished parsers are remembered (default: build/martins2011_parsing.jsonl)"
+    p.add_argument("--cache", type=Path, metavar="FILE", default=REMEMBERED, help=remembered)
+    p.add_argument("--job", nargs=2, help=argparse.SUPPRESS)
+    return p
+
+
+def main() -> int:
+    """Runs the parts named, prints them, and with --write puts them into the page of results."""
+    options = parser().parse_args()
+    if options.job:
+        return run_job(JOBS, *options.job)
+    if options.write and options.small:
+        say("--small is for trying things out, and --write for results; leave one of them out")
+        return 2
+    jobs = Jobs(Path(__file__).resolve(), options.cache, options.threads)
+    asked = Asked(jobs, max(1, options.jobs), SMALL if options.small else Plan(), options.write)
+    return run_parts(PARTS, options.parts, asked, PAGE if options.write else None, jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
