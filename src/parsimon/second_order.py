@@ -60,7 +60,8 @@ class TagPairs(LabelPairs):
         tags = sorted({tag for _, tag in halves} | {before for before, _ in halves} - {BEGINNING})
         number = {BEGINNING: -1} | {tag: i for i, tag in enumerate(tags)}
         places = np.array([[number[before], number[tag]] for before, tag in halves], np.int64)
-        return cls(len(tags), *places.reshape(-1, 2).T, tuple(tags))
+        before, tag = places.reshape(-1, 2).T
+        return cls(len(tags), before, tag, tuple(tags))
 
     @property
     def names(self) -> tuple[str, ...]:

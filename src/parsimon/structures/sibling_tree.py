@@ -71,7 +71,11 @@ class SiblingTree(Tree):
     def _make_forests(self) -> tuple[Tree, Tree]:
         """The steps from siblings alone; and the tree whose labels are pairs."""
         lengths, pairs = np.diff(self.offsets), self.pairs
-        shared = {"weights": self.weights, "threads": self.threads, "workspace": self._workspace}
+        shared: dict[str, Any] = {
+            "weights": self.weights,
+            "threads": self.threads,
+            "workspace": self._workspace,
+        }
         sideways = Tree(lengths, previous_siblings(self.parent), self.n_labels, **shared)
         allowed = np.ones((1, self.n_labels), bool) if self.allowed is None else self.allowed
         by_place = np.stack([pairs.before >= 0, pairs.before < 0])  # inside trees, and of roots
@@ -182,6 +186,7 @@ class SumsByKind:
         self._kinds, self._start = np.unique(kind[self._order], return_index=True)
 
     def __call__(self, rows: Array, n_kinds: int) -> Array:
+        """Kinds × columns."""
         out = np.zeros((n_kinds, rows.shape[1]))
         if len(self._kinds):
             out[self._kinds] = np.add.reduceat(rows[self._order], self._start, axis=0)
