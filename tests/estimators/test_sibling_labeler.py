@@ -173,7 +173,7 @@ def test_with_only_children_nothing_changes() -> None:
     ],
 )
 def test_losses_penalties_and_solvers(siblings: str, setting: dict[str, Any]) -> None:
-    trees, labels = boxes(15)
+    trees, labels = boxes(15, noise=0.1)
     labeler = TreeLabeler(TEMPLATES, siblings=siblings, **setting).fit(trees, labels)
     assert labeler.score(trees, labels) > 0.7
 

@@ -40,9 +40,14 @@ class LabelPairs:
 
     def number(self, before: IntArray, tag: IntArray) -> IntArray:
         """The labels that are made of these tags; −1 where there is no such label, or a tag is not known."""
-        place = np.full((self.n_tags + 1, self.n_tags + 1), -1, np.int32)
-        place[self.before + 1, self.tag] = np.arange(self.n_labels)
-        return place[before + 1, tag]
+        return np.asarray(self._numbers[before + 1, tag])
+
+    @cached_property
+    def _numbers(self) -> IntArray:
+        """Tags before (with none in the first row) × tags (with one that is not known in the last column)."""
+        numbers = np.full((self.n_tags + 1, self.n_tags + 1), -1, np.int32)
+        numbers[self.before + 1, self.tag] = np.arange(self.n_labels)
+        return numbers
 
     @cached_property
     def follows(self) -> BoolArray:
@@ -56,9 +61,10 @@ class LabelPairs:
 
     def of_tags(self, marginals: Array) -> Array:
         """Numbers of labels (tokens × labels), added up by tag."""
-        out = np.zeros((len(marginals), self.n_tags))
-        np.add.at(out.T, self.tag, marginals.T)
-        return out
+        out = np.zeros((self.n_tags, len(marginals)))
+        for label, tag in enumerate(self.tag.tolist()):
+            out[tag] += marginals[:, label]
+        return np.ascontiguousarray(out.T)
 
     def others(self, tags: IntArray) -> BoolArray:
         """Which labels (tokens × labels) do not agree with the given tags; −1 leaves a token free."""
