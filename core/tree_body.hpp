@@ -61,7 +61,8 @@ class Climb {
             if (!lift_node<Semiring>(scores + t * Y_, shape_.bars_of(t), limit, Y_, S_, inside(t), shifts_)) return false;
         for (int64_t s = lattice_.length - 1; s >= 0; --s) {
             const int64_t t = shape_.order[at_ + s];
-            if (watched()) reach(t);
+            if (watched())
+                for (int64_t y = 0; y < Y_; ++y) reachable(t)[y] = inside(t)[y] > 0;
             gather(t);
             if (!normalise(t)) return false;
             if (shape_.parent[t] < 0) continue;
@@ -114,23 +115,24 @@ class Climb {
         return true;
     }
 
-    // Which labels a node can have, given that its children can have one each. Only asked where pairs are forbidden.
-    void reach(int64_t t) {
-        for (int64_t y = 0; y < Y_; ++y) {
-            bool can = inside(t)[y] > 0;
-            for (int64_t c = shape_.child_start[t]; c < shape_.child_start[t + 1] && can; ++c) {
-                const int64_t child = shape_.children[c];
-                bool some = false;
-                for (int64_t z = 0; z < Y_ && !some; ++z) some = reachable(child)[z] && table_.possible(child, y, z);
-                can = some;
-            }
-            reachable(t)[y] = can;
-        }
-    }
+    // Whether scaled sums have all but lost a label that a node can have, given that its children can have one each. Only
+    // asked where pairs are forbidden; a label that has a share can be had, so few need a look at the children.
     bool loses_a_label_of(int64_t t) {
-        for (int64_t y = 0; y < Y_; ++y)
-            if (reachable(t)[y] && !(inside(t)[y] > smallest_share)) return true;
+        for (int64_t y = 0; y < Y_; ++y) {
+            if (!reachable(t)[y] || inside(t)[y] > smallest_share) continue;
+            if (reaches(t, y)) return true;
+            reachable(t)[y] = 0;
+        }
         return false;
+    }
+    bool reaches(int64_t t, int64_t y) {
+        for (int64_t c = shape_.child_start[t]; c < shape_.child_start[t + 1]; ++c) {
+            const int64_t child = shape_.children[c];
+            bool some = false;
+            for (int64_t z = 0; z < Y_ && !some; ++z) some = reachable(child)[z] && table_.possible(child, y, z);
+            if (!some) return false;
+        }
+        return true;
     }
 
     const ChainShape& shape_;

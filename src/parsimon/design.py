@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.features.observations import Observations
 from parsimon.label_schemes import Transitions
 from parsimon.structures.chain import Chain, ChainParts, PairLayout
+from parsimon.structures.sibling_tree import SiblingTree
 from parsimon.structures.tree import Tree
 from parsimon.workspace import Workspace
 
@@ -108,15 +110,14 @@ class FeatureIndex:
         pair_attributes: int,
     ) -> FeatureIndex:
         """Only (attribute, label) and (attribute, label, label) that occur in the data: CRFsuite's way."""
-        before = observations.before
+        steps, before = observations.steps
         previous = np.where(before < 0, -1, labels[before])
-        pairs = np.where((previous >= 0) & (labels >= 0), previous * n_labels + labels, -1)
+        own = np.repeat(labels, observations.steps_into_each)
+        pairs = np.where((previous >= 0) & (own >= 0), previous * n_labels + own, -1)
         node = seen_features(
             observations.node.start, observations.node.index, labels, node_attributes, n_labels
         )
-        pair = seen_features(
-            observations.pair.start, observations.pair.index, pairs, pair_attributes, n_labels**2
-        )
+        pair = seen_features(steps.start, steps.index, pairs, pair_attributes, n_labels**2)
         return cls(n_labels, node, pair)
 
     def split(self, features: IntArray) -> tuple[IntArray, IntArray]:
@@ -160,13 +161,13 @@ class PairDesign:
     """Φ where labels are scored one by one and in pairs.
 
     Tokens are scored one by one; steps by matrices that many of them share, and by single pairs. In trees tokens are
-    nodes, and steps lead from parents to children.
+    nodes, and steps lead from parents to children. There may be several steps into each token.
     """
 
     n_labels: int
     node: LinearMap
     steps: LinearMap  # distinct rows of attributes of steps; what the two maps of pairs are made of
-    step_row: IntArray  # (n_tokens,): the distinct row of each step
+    step_row: IntArray  # (n_tokens · steps into each,): the distinct row of each step
     pair: LinearMap  # matrices
     single: LinearMap  # single pairs: one score each, of the weights that are added up there
     layout: PairLayout
@@ -199,6 +200,10 @@ class PairDesign:
     def n_features(self) -> int:
         """The length of w."""
         return self.node.n_features + self.steps.n_features
+
+    @property
+    def _steps_into_each(self) -> int:
+        return len(self.step_row) // max(self.node.n_rows, 1)
 
     def scores(self, w: Array) -> ChainParts:
         """Φ w."""
@@ -268,7 +273,9 @@ class PairDesign:
 
     def part(self, where: slice) -> Self:
         """The map of the sequences whose tokens these are."""
-        rows, step_row = np.unique(self.step_row[where], return_inverse=True)
+        each = self._steps_into_each
+        steps = slice(where.start * each, where.stop * each)
+        rows, step_row = np.unique(self.step_row[steps], return_inverse=True)
         if not len(rows):  # a chain has at least one kind of steps
             rows = np.zeros(1, np.int64)
         return self.build(
@@ -285,18 +292,19 @@ class PairDesign:
         """f(gold) − f(output): of tokens with another label, and of steps with another pair."""
         Y, cut = self.n_labels, self.node.n_features
         other, before = gold != output, structure.before
-        tokens, steps = np.flatnonzero(other), np.flatnonzero((other | other[before]) & (before >= 0))
-        before = before[steps]
+        into = np.repeat(np.arange(len(gold)), self._steps_into_each)
+        tokens, steps = np.flatnonzero(other), np.flatnonzero((other[into] | other[before]) & (before >= 0))
+        before, into = before[steps], into[steps]
         found = []
         for offset, map, at, row, one, two in (
             (0, self.node, tokens, tokens, gold[tokens], output[tokens]),
             (
                 cut,
                 self.steps,
-                steps,
+                into,
                 self.step_row[steps],
-                gold[before] * Y + gold[steps],
-                output[before] * Y + output[steps],
+                gold[before] * Y + gold[into],
+                output[before] * Y + output[into],
             ),
         ):
             start = np.searchsorted(at, structure.offsets)
@@ -312,8 +320,13 @@ class PairDesign:
         """The chain with label pairs scored as they are here."""
         return structure.with_layout(self.layout)
 
+
+@dataclass(frozen=True)
+class TreeDesign(PairDesign):
+    """Φ for trees and chains, with one step into each token: screening and online learners work on these too."""
+
     def screen(
-        self, batches: Sequence[tuple[PairDesign, Chain, ChainParts]], threshold: float
+        self, batches: Sequence[tuple[TreeDesign, Chain, ChainParts]], threshold: float
     ) -> tuple[IntArray, Array]:
         """All features with a gradient above a threshold in absolute value, ascending, and their gradients.
 
@@ -354,8 +367,17 @@ class PairDesign:
         )
 
 
+class SiblingDesign(PairDesign):
+    """Φ for trees with two steps into each node, from the parent and from the sibling before; by matrices only."""
+
+    @classmethod
+    def build(cls, *args: Any, **settings: Any) -> Self:
+        """With all attributes of steps in matrices."""
+        return super().build(*args, **{**settings, "matrices": True})
+
+
 @dataclass(frozen=True)
-class ChainDesign(PairDesign):
+class ChainDesign(TreeDesign):
     """Φ for chains, which block coordinate descent works on too."""
 
     def new_descent(self) -> BlockDescent:
@@ -369,10 +391,6 @@ class ChainDesign(PairDesign):
         )
 
 
-class TreeDesign(PairDesign):
-    """Φ for trees."""
-
-
 def build_chain(
     observations: Observations,
     index: FeatureIndex,
@@ -382,39 +400,44 @@ def build_chain(
     threads: int = 1,
     workspace: Workspace | None = None,
 ) -> tuple[PairDesign, Chain]:
-    """The design and the structure of a batch of sequences, or of trees where observations have links."""
-    start, attributes, value, step_row = distinct_rows(
-        observations.pair.start, observations.pair.index, observations.pair.value
-    )
+    """The design and the structure of a batch of sequences, or of trees where observations have links.
+
+    `allowed` says which labels may follow each other or, where steps come from siblings too, be below each other.
+    """
+    rows, _ = observations.steps
+    start, attributes, value, step_row = distinct_rows(rows.start, rows.index, rows.value)
     if len(start) == 1:  # no token, so no step; a chain has at least one kind of them
         start = np.zeros(2, np.int64)
     node = LinearMap(observations.node.start, observations.node.index, observations.node.value, index.node)
     steps = LinearMap(start, attributes, value, index.pair)
+    shared: dict[str, Any] = {"threads": threads, "workspace": workspace}
+    if observations.beside is not None:
+        design: PairDesign = SiblingDesign.build(index.n_labels, node, steps, step_row, **shared)
+        possible = None if allowed is None else np.concatenate([allowed.start[None], allowed.pair])
+        return design, _tree(
+            partial(SiblingTree, possible=possible), observations, design, weights=weights, **shared
+        )
     forbidden = None if allowed is None else Forbidden.of(allowed, observations.lengths)
     kind = ChainDesign if observations.links is None else TreeDesign
-    design = kind.build(
-        index.n_labels, node, steps, step_row, forbidden=forbidden, threads=threads, workspace=workspace
+    design = kind.build(index.n_labels, node, steps, step_row, forbidden=forbidden, **shared)
+    if observations.links is not None:
+        return design, _tree(Tree, observations, design, weights=weights, **shared)
+    return design, Chain(
+        observations.lengths, index.n_labels, layout=design.layout, weights=weights, **shared
     )
-    return design, _structure(observations, index.n_labels, design.layout, weights, threads, workspace)
 
 
-def _structure(
-    observations: Observations,
-    n_labels: int,
-    layout: PairLayout,
-    weights: Array | None,
-    threads: int,
-    workspace: Workspace | None,
-) -> Chain:
-    links, given = observations.links, {"weights": weights, "threads": threads, "workspace": workspace}
-    if links is None:
-        return Chain(observations.lengths, n_labels, layout=layout, **given)  # type: ignore[arg-type]
-    return Tree(
-        observations.lengths,
-        links.parent,
-        n_labels,
-        node_kind=links.node_kind,
-        allowed=links.allowed,
-        layout=layout,
-        **given,  # type: ignore[arg-type]
-    )
+def _tree(kind: Callable[..., Tree], observations: Observations, design: PairDesign, **shared: Any) -> Tree:
+    links = observations.links
+    assert links is not None
+    limits = {"node_kind": links.node_kind, "allowed": links.allowed}
+    return kind(observations.lengths, links.parent, design.n_labels, layout=design.layout, **limits, **shared)
+
+
+def width(observations: Observations, index: FeatureIndex, allowed: Transitions | None) -> int:
+    """How many numbers a token takes up while a structure is at work on it."""
+    if observations.beside is None:
+        return index.n_labels
+    if allowed is None:
+        return index.n_labels * (index.n_labels + 1)
+    return int(allowed.start.sum() + allowed.pair.sum())

@@ -268,8 +268,7 @@ class Growing:
         self._stages.append(GrownStage(len(templates), int(node.sum() + pair.sum()), possible))
         if node.all() and pair.all():
             return space, observations
-        rows = observations.node.keep(node), observations.pair.keep(pair)
-        return space.narrow(node, pair), Observations(*rows, observations.lengths, observations.links)
+        return space.narrow(node, pair), observations.keep(node, pair)
 
     def _active(self, space: TemplateFeatures) -> Marks:
         node, pair = np.zeros(space.n_node, bool), np.zeros(space.n_pair, bool)

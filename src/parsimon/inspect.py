@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -163,6 +163,7 @@ def pruned(model: SequenceModel, threshold: float) -> SequenceModel:
         raise ParsimonError(f"the threshold must be zero or more, not {threshold}.")
     values = np.where(np.abs(model.weights) > threshold, model.weights, 0.0)
     weights = Weights(values, None, len(values))
-    return SequenceModel.from_weights(
+    small = SequenceModel.from_weights(
         model.labels, model.space, model.index, weights, model.info, model.order
     )
+    return replace(small, below=model.below)

@@ -12,18 +12,19 @@ from functools import cached_property
 
 import numpy as np
 
-from parsimon.arrays import Array, BoolArray, IntArray
+from parsimon.arrays import IntArray
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Labels
 from parsimon.label_schemes import Transitions
+from parsimon.structures.label_pairs import LabelPairs, seen_pairs
 
 ARROW = " → "
 BEGINNING = "·"  # before the first token
 
 
 @dataclass(frozen=True)
-class TagPairs:
-    """Which pairs of tags there are. Names of labels are ``before → tag``.
+class TagPairs(LabelPairs):
+    """Which pairs of tags there are in sequences. Names of labels are ``before → tag``.
 
     >>> from parsimon.features.columns import Labels
     >>> from parsimon.second_order import TagPairs
@@ -36,8 +37,6 @@ class TagPairs:
     """
 
     tags: tuple[str, ...]
-    before: IntArray  # the number of the tag before, −1 at the beginning
-    tag: IntArray  # that of its own
 
     @classmethod
     def seen(cls, y: Labels) -> TagPairs:
@@ -49,12 +48,10 @@ class TagPairs:
             )
         if np.any(y.ids < 0):
             raise ParsimonError("order=2 needs every label, but some are missing; use order=1 for them.")
-        n = len(y.names)
-        seen = np.zeros((n + 1, n), bool)
-        seen[tags_before(y) + 1, y.ids] = True
+        seen = seen_pairs(tags_before(y), y.ids, len(y.names))
         seen[1:][~seen[1:].any(axis=1)] = True  # or no longer sequence could go through it
-        before, tag = np.nonzero(seen)
-        return cls(tuple(y.names), before - 1, tag)
+        pairs = LabelPairs.of(seen)
+        return cls(pairs.n_tags, pairs.before, pairs.tag, tuple(y.names))
 
     @classmethod
     def parse(cls, names: tuple[str, ...]) -> TagPairs:
@@ -63,7 +60,8 @@ class TagPairs:
         tags = sorted({tag for _, tag in halves} | {before for before, _ in halves} - {BEGINNING})
         number = {BEGINNING: -1} | {tag: i for i, tag in enumerate(tags)}
         places = np.array([[number[before], number[tag]] for before, tag in halves], np.int64)
-        return cls(tuple(tags), *places.reshape(-1, 2).T)
+        before, tag = places.reshape(-1, 2).T
+        return cls(len(tags), before, tag, tuple(tags))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,16 +71,13 @@ class TagPairs:
 
     def encode(self, y: Labels) -> Labels:
         """Tags as labels. All pairs of them must be among the labels."""
-        n = len(self.tags)
-        place = np.full((n + 1, n), -1, np.int32)
-        place[self.before + 1, self.tag] = np.arange(len(self.tag))
-        return Labels(place[tags_before(y) + 1, y.ids], y.lengths, self.names)
+        return Labels(self.number(tags_before(y), y.ids), y.lengths, self.names)
 
     @cached_property
     def transitions(self) -> Transitions:
         """Labels follow labels that end with the tag they begin with; a sequence begins at the beginning."""
         first = self.before < 0
-        return Transitions(first, np.ones(len(first), bool), self.tag[:, None] == self.before)
+        return Transitions(first, np.ones(len(first), bool), self.follows)
 
     def lifted(self, allowed: Transitions) -> Transitions:
         """What is allowed of tags, said of labels; and what pairs allow."""
@@ -92,16 +87,6 @@ class TagPairs:
         return Transitions(
             mine.start & possible, allowed.end[self.tag] & possible, mine.pair & possible & possible[:, None]
         )
-
-    def of_tags(self, marginals: Array) -> Array:
-        """Numbers of labels (tokens × labels), added up by tag."""
-        out = np.zeros((len(marginals), len(self.tags)))
-        np.add.at(out.T, self.tag, marginals.T)
-        return out
-
-    def others(self, tags: IntArray) -> BoolArray:
-        """Which labels (tokens × labels) do not agree with the given tags; −1 leaves a token free."""
-        return np.asarray((tags[:, None] >= 0) & (self.tag != tags[:, None]))
 
 
 def tags_before(y: Labels) -> IntArray:

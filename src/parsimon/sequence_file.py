@@ -11,6 +11,7 @@ from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.item_features import ItemFeatures, MatrixFeatures
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.second_order import TagPairs
+from parsimon.seen_below import below_from_told, told_below
 from parsimon.sequence_model import SequenceModel
 
 SPACES: dict[str, Any] = {
@@ -27,7 +28,10 @@ def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
         tensors[f"{name}.features"] = np.bincount(attribute, minlength=rows.n_attributes)
         tensors[f"{name}.column"] = column
     space = {"kind": model.space.kind, **settings}
-    return {"labels": list(model.labels), "order": model.order, "space": space}, tensors
+    header = {"labels": list(model.labels), "order": model.order, "space": space}
+    if model.below is not None:
+        header["below"] = told_below(model.below)
+    return header, tensors
 
 
 def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
@@ -54,7 +58,8 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceMod
         TagPairs.parse(labels)
     elif order != 1:
         raise ValueError(f"labels of order {order} are not known here")
-    return SequenceModel(labels, space, index, weights, dict(header["info"]), order)
+    below = below_from_told(header["below"], len(labels)) if "below" in header else None
+    return SequenceModel(labels, space, index, weights, dict(header["info"]), order, below)
 
 
 def _rows(tensors: dict[str, Any], name: str, n_attributes: int, width: int) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parsimon.arrays import Array, IntArray
-from parsimon.design import FeatureIndex, build_chain
+from parsimon.design import FeatureIndex, build_chain, width
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, Labels
 from parsimon.features.observations import Observations
@@ -39,6 +39,7 @@ class SequenceModel:
     weights: Array
     info: dict[str, Any] = field(default_factory=dict)
     order: int = 1  # with 2, labels are pairs of tags (see second_order.py); what comes out are tags
+    below: Transitions | None = None  # in trees with steps from siblings (see seen_below.py)
 
     @classmethod
     def from_weights(
@@ -84,7 +85,7 @@ class SequenceModel:
     def _possible(self, allowed: Transitions | None) -> Transitions | None:
         """What is allowed of tags, said of labels."""
         if self.pairs is None:
-            return allowed
+            return allowed if self.below is None else self.below if allowed is None else self.below & allowed
         return self.pairs.transitions if allowed is None else self.pairs.lifted(allowed)
 
     def _given(self, chain: Chain, scores: ChainParts, tags: IntArray) -> ChainParts:
@@ -99,7 +100,8 @@ class SequenceModel:
     ) -> Iterator[tuple[slice, slice, Chain, ChainParts]]:
         """Sequences in batches, with their chains and part scores; forbidden labels and pairs score −∞."""
         workspace, possible = Workspace(), self._possible(allowed)
-        for chosen, tokens, part in observations.batches(max(BATCH // self.n_labels, 1)):
+        size = max(BATCH // width(observations, self.index, possible), 1)
+        for chosen, tokens, part in observations.batches(size):
             design, chain = build_chain(
                 part, self.index, allowed=possible, threads=threads, workspace=workspace
             )

@@ -15,7 +15,7 @@ import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from parsimon.design import FeatureIndex, build_chain
+from parsimon.design import FeatureIndex, build_chain, width
 from parsimon.errors import ParsimonError
 from parsimon.feature_table import FeatureTable
 from parsimon.features.columns import Labels
@@ -30,6 +30,7 @@ from parsimon.metrics import SpanCounter, has_spans
 from parsimon.penalties import L2, ElasticNet, Penalty, never_dropped
 from parsimon.problem import Batch, Problem
 from parsimon.second_order import TagPairs
+from parsimon.seen_below import seen_below
 from parsimon.selection import Candidates, Selected, Selection
 from parsimon.sequence_model import SequenceModel
 from parsimon.solvers import (
@@ -212,11 +213,12 @@ class SequenceTraining:
         penalty = self.penalty.bind(features)
         if not self.penalize_bias:
             penalty = penalty.exempt(features.bias_features(), index.n_features)
-        allowed = None if pairs is None else pairs.transitions
+        below = None if observations.beside is None else seen_below(observations, y)
+        allowed = below if pairs is None else pairs.transitions
         batches = tuple(make_batches(observations, y.ids, index, self.threads, weights, allowed))
         problem = Problem(batches, get_loss(self.loss).bind(y.names), penalty, index.n_features)
         mark = _mark(observations, weights)
-        return Task(space, index, y.names, problem, observations.n_tokens, mark, pairs=pairs)
+        return Task(space, index, y.names, problem, observations.n_tokens, mark, pairs=pairs, below=below)
 
     def _pairs(self, y: Labels) -> TagPairs | None:
         """With order 2, the pairs of tags that are the labels."""
@@ -383,6 +385,7 @@ class Task:
     selected: Selected | None = None
     grown: Grown | None = None
     pairs: TagPairs | None = None  # what labels are made of, if they are pairs of tags
+    below: Transitions | None = None  # in trees with steps from siblings: which labels may be below which
 
     @property
     def features(self) -> FeatureTable:
@@ -392,7 +395,8 @@ class Task:
     def model(self, result: Result, info: dict[str, Any]) -> SequenceModel:
         """The model that a result stands for."""
         order = 1 if self.pairs is None else 2
-        return SequenceModel.from_weights(self.labels, self.space, self.index, result.weights, info, order)
+        model = SequenceModel.from_weights(self.labels, self.space, self.index, result.weights, info, order)
+        return replace(model, below=self.below)
 
     def development_score(self, X: Any, y: Labels, metric: str, threads: int) -> Callable[[Weights], float]:
         """Scores weights on a development set: span F1 or token accuracy."""
@@ -404,7 +408,7 @@ class Task:
         names = [*tags, *(name for name in y.names if name not in tags)]
         gold = y.renumbered(names).ids
         counter = SpanCounter(names) if metric == "f1" or (metric == "auto" and has_spans(names)) else None
-        allowed = None if self.pairs is None else self.pairs.transitions
+        allowed = self.below if self.pairs is None else self.pairs.transitions
         batches = list(make_batches(observations, gold, self.index, threads, allowed=allowed))
 
         def score(weights: Weights) -> float:
@@ -498,7 +502,7 @@ def make_batches(
 ) -> Iterator[Batch]:
     """Batches small enough that part scores stay in the cache; but not too many, each lists where attributes fire."""
     workspace = Workspace()
-    size = max(BATCH // index.n_labels, observations.n_tokens // MOST_BATCHES, 1)
+    size = max(BATCH // width(observations, index, allowed), observations.n_tokens // MOST_BATCHES, 1)
     for chosen, tokens, part in observations.batches(size):
         design, chain = build_chain(
             part,

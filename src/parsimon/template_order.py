@@ -95,7 +95,7 @@ class TemplateOrder:
 
         shared: dict[str, list[Template]] = {}
         for template in templates:
-            if template.kind != "edge":
+            if template.of_labels:
                 shared.setdefault(template.skeleton, []).append(template)
         looks = [[_looks(template, number) for template in group] for group in shared.values()]
         less = [

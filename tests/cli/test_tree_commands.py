@@ -125,6 +125,32 @@ def test_trees_have_their_sequences_options(run: Any, trees: Path, tmp_path: Pat
     assert run("train", "tree", trees, *common, "--order", 2).exit_code == 2
 
 
+@pytest.mark.parametrize("siblings", ["instead", "also"])
+def test_labels_depend_on_siblings(run: Any, tmp_path: Path, siblings: str) -> None:
+    """Names and values take turns, which nothing but the label before tells."""
+    cells = "".join(f"0 cell {label}\n" for label in ("NAME", "VALUE") * 3)
+    (tmp_path / "turns.txt").write_text(f"-1 table ROOT\n{cells}\n" * 5)
+    (tmp_path / "turns.tpl").write_text("U:%x[0,1]\nB\n")
+    model = tmp_path / "turns.model"
+    options = ("-m", model, "-t", tmp_path / "turns.tpl", "--siblings", siblings, "--l1", 0.05, "-q")
+    assert run("train", "tree", tmp_path / "turns.txt", *options).exit_code == 0
+    (tmp_path / "new.txt").write_text("-1 table\n" + "0 cell\n" * 4)
+    found = run("predict", model, tmp_path / "new.txt", "--marginals").stdout.split()
+    assert [word for word in found if word.isupper()] == ["ROOT", *["NAME", "VALUE"] * 2]
+    told = run("evaluate", model, tmp_path / "turns.txt", "--json")
+    assert json.loads(told.stdout)["accuracy"] == 1.0
+    assert TreeLabeler.load(model).siblings == siblings
+    assert run("inspect", model, "--transitions").exit_code == 0
+
+
+def test_mistakes_about_siblings(run: Any, trees: Path, tmp_path: Path) -> None:
+    common = ("-m", tmp_path / "x.model", "-t", tmp_path / "trees.tpl")
+    assert run("train", "tree", trees, *common, "--siblings", "none").exit_code == 2
+    (tmp_path / "trees.tpl").write_text(TEMPLATES + "S\n")
+    refused(run("train", "tree", trees, *common), "template 'S' is about labels of siblings")
+    refused(run("train", "sequence", trees, *common), "template 'S' is about labels of siblings")
+
+
 def test_inspecting_a_tree_model(run: Any, tree_model: Path) -> None:
     result = run("inspect", tree_model, "--transitions", "--top", 5)
     assert result.exit_code == 0, result.output
@@ -248,6 +274,13 @@ def test_one_page_and_json_lines(run: Any, page_model: Path, tmp_path: Path) -> 
     with_odds = run("predict", page_model, page, "--marginals").stdout.splitlines()
     assert with_odds[0] == "page\tattribute\tvalue\tprobability"
     assert all(0 < float(line.split("\t")[3]) <= 1 for line in with_odds[1:])
+
+
+def test_siblings_on_pages(run: Any, pages: Path, tmp_path: Path) -> None:
+    options = ("--values", tmp_path / "values.csv", "-m", tmp_path / "s.model", "--l1", 0.1, "-q")
+    assert run("train", "tree", pages, *options, "--siblings", "also").exit_code == 0
+    result = run("evaluate", tmp_path / "s.model", tmp_path / "test", "--values", tmp_path / "test.tsv")
+    assert result.stdout.startswith("processed 8 pages\naverage F1: 100.00%; whole records right: 100.00%\n")
 
 
 def test_inspecting_a_model_of_pages(run: Any, page_model: Path) -> None:

@@ -44,15 +44,7 @@ class Part:
 
     def observations_of(self, tokens: slice) -> Observations:
         """The attributes of one sequence, given by its tokens."""
-        import numpy as np
-
-        from parsimon.features.observations import Observations
-
-        length = np.array([tokens.stop - tokens.start], np.int32)
-        seen, links = self.observations, self.observations.links
-        return Observations(
-            seen.node[tokens], seen.pair[tokens], length, None if links is None else links[tokens]
-        )
+        return self.observations[tokens]
 
     def labels(self) -> list[str]:
         """The distinct strings of the last column, in order of first appearance."""

@@ -51,6 +51,9 @@ class Inputs(Protocol):
     def read(self, source: str, templates: Iterable[Template]) -> tuple[Columns, Labels]:
         """Columns and labels, with all columns that the templates look at. Data to learn from are read first."""
 
+    def space(self, templates: TemplateSet) -> TemplateFeatures:
+        """What templates make of columns."""
+
     def told(self) -> dict[str, Any]:
         """What the model must know in order to read."""
 
@@ -68,6 +71,10 @@ class SequenceInputs:
     def read(self, source: str, templates: Iterable[Template]) -> tuple[Columns, Labels]:
         """The file as it is."""
         return read(self.job, source, templates)
+
+    def space(self, templates: TemplateSet) -> TemplateFeatures:
+        """As it is."""
+        return TemplateFeatures(templates, cutoff=self.job.cutoff)
 
     def told(self) -> dict[str, Any]:
         """Nothing."""
@@ -383,7 +390,7 @@ def fit(
             raise ParsimonError(f"{job.dev} has tokens without a label; development data need all of them.")
     if not job.grow:  # else every stage says so
         watch.phase("making features" if job.select is None else f"choosing templates: {job.select}")
-    space = TemplateFeatures(templates, cutoff=job.cutoff)
+    space = inputs.space(templates)
     model, result = training.run(space, X, y, dev=dev, start=initial, began=began, tell=watch.phase)
     return Trained(replace(model, info={**model.info, **inputs.told()}), result)
 

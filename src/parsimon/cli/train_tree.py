@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from parsimon.cli.options import CONTEXT, SectionedCommand, option
-from parsimon.cli.train import FILES, SequenceJob, path, sequence, train
+from parsimon.cli.train import FILES, LEARNING, SequenceJob, path, sequence, train
 
 # What trees do not have, or have otherwise.
 OTHERWISE = {"templates": "", "order": 1, "grow": (), "grow_parents": None}
@@ -32,6 +32,7 @@ class TreeJob(SequenceJob):
     values: Path | None
     parent_column: int | None
     kind_column: int | None
+    siblings: str | None
 
 
 @train.command(
@@ -73,8 +74,16 @@ class TreeJob(SequenceJob):
     metavar="N",
     help="A column that tells kinds of nodes apart: a node gets only labels that its kind has in TRAIN.",
 )
+@option(
+    "--siblings",
+    section=LEARNING,
+    type=click.Choice(["instead", "also"]),
+    show_default="labels depend on the parent's",
+    help="Labels depend on that of the sibling before, instead of the parent's or also; templates that start with S "
+    "are about such pairs, or those that start with B if there are none. 'also' takes longer.",
+)
 def tree(**options: Any) -> None:
-    """Train a sparse labeller of trees on TRAIN: every node has a label that depends on its parent's.
+    """Train a sparse labeller of trees on TRAIN: every node has a label that depends on its parent's or on siblings'.
 
     TRAIN is a column file with a node a line, an empty line after every tree, a column with parents and the label
     last. Or it is a directory of web pages (.html, .htm), whose texts are the leaves: those that are values of an

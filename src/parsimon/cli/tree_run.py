@@ -16,6 +16,7 @@ from parsimon.cli.train_tree import PAGES, TreeJob
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, Labels, split_labels
 from parsimon.features.node_kinds import NodeKinds
+from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.templates import Template, TemplateSet
 from parsimon.features.tree_columns import tree_columns
 from parsimon.html import PAGE_TEMPLATES, label_page, page_tree, read_pages, read_values
@@ -48,10 +49,28 @@ def run(job: TreeJob) -> None:
 
 
 @dataclass
-class ColumnTrees:
-    """A column file with a node a line."""
+class Trees:
+    """What column files and web pages have in common."""
 
     job: TreeJob
+
+    def space(self, templates: TemplateSet) -> TemplateFeatures:
+        """With labels that depend on those of siblings, if that was asked for."""
+        return TemplateFeatures(templates, cutoff=self.job.cutoff, siblings=self.job.siblings)
+
+    def named(self) -> TemplateSet:
+        """The templates of a file or preset, with those about siblings."""
+        return self.about_siblings(read_templates(self.job, self.job.templates))
+
+    def about_siblings(self, templates: TemplateSet) -> TemplateSet:
+        """With templates about siblings, if labels depend on theirs."""
+        return templates if self.job.siblings is None else templates.with_siblings()
+
+
+@dataclass
+class ColumnTrees(Trees):
+    """A column file with a node a line."""
+
     kinds: NodeKinds | None = field(default=None, init=False)  # of what is read first
 
     @property
@@ -66,7 +85,7 @@ class ColumnTrees:
                 f"what to look at in {self.job.train} must be said: name a template file with -t, in which "
                 "U:%x[0,1] is column 1 of a node and U:%x[parent,1] that of its parent."
             )
-        return read_templates(self.job, self.job.templates)
+        return self.named()
 
     def read(self, source: str, templates: Iterable[Template]) -> tuple[Columns, Labels]:
         """With links from parents, and labels limited by kinds."""
@@ -91,18 +110,17 @@ class ColumnTrees:
 
 
 @dataclass
-class PageTrees:
+class PageTrees(Trees):
     """Web pages, and a table of the values on them."""
 
-    job: TreeJob
     values: Values
     kinds: NodeKinds | None = field(default=None, init=False)
 
     def templates(self) -> TemplateSet:
         """Those for pages, unless others are named."""
         if self.job.templates in ("", PAGES):
-            return PAGE_TEMPLATES
-        return read_templates(self.job, self.job.templates)
+            return self.about_siblings(PAGE_TEMPLATES)
+        return self.named()
 
     def read(self, source: str, templates: Iterable[Template]) -> tuple[Columns, Labels]:
         """Texts are leaves, and may only have attributes for labels."""

@@ -202,9 +202,9 @@ class SequenceLabeler(FittedModel):
         """
         known = getattr(self, "templates_", None)
         if known is None and self.templates is not None:
-            known = as_templates(self.templates)
+            known = self._templates(self.templates)
         if templates is not None:
-            new = as_templates(templates)
+            new = self._templates(templates)
             if known is None and hasattr(self, "model_"):
                 raise ParsimonError("templates need columns, but this labeller was fitted without templates.")
             known = new if known is None else joined(known, new)
@@ -341,7 +341,13 @@ class SequenceLabeler(FittedModel):
             return MatrixFeatures(transitions=self.transitions), data
         if self.templates is None:
             return ItemFeatures(cutoff=self.cutoff, transitions=self.transitions), data
-        return TemplateFeatures(as_templates(self.templates), cutoff=self.cutoff), data
+        return self._space(self._templates(self.templates)), data
+
+    def _templates(self, given: str | Path | TemplateSet) -> TemplateSet:
+        return as_templates(given)
+
+    def _space(self, templates: TemplateSet) -> TemplateFeatures:
+        return TemplateFeatures(templates, cutoff=self.cutoff)
 
     def _data(self, X: Any, lengths: IntArray | None) -> Any:
         X = _gathered(X, lengths)

@@ -14,7 +14,8 @@ from parsimon.errors import ParsimonError
 from parsimon.estimators.sequence_labeler import SequenceLabeler
 from parsimon.features.columns import Columns, Labels
 from parsimon.features.node_kinds import NodeKinds
-from parsimon.features.templates import TemplateSet
+from parsimon.features.template_features import TemplateFeatures
+from parsimon.features.templates import TemplateSet, as_templates
 from parsimon.features.tree_columns import tree_columns
 from parsimon.losses import Loss
 from parsimon.penalties import Penalty
@@ -23,7 +24,7 @@ from parsimon.solvers import Event, Solver
 
 
 class TreeLabeler(SequenceLabeler):
-    """A sparse labeller of trees: every node has a label, which depends on what is seen and on its parent's label.
+    """A sparse labeller of trees: every node has a label, which depends on what is seen and on other nodes' labels.
 
     Minimises Σ loss + l1 ‖w‖₁ + l2/2 ‖w‖². Trees are given as pairs: a list of nodes, each a tuple of columns, and a
     list with the number of every node's parent (−1 for roots).
@@ -34,7 +35,12 @@ class TreeLabeler(SequenceLabeler):
         Feature templates over columns. Rows are nodes in the order given (in a page, reading order), and relations
         lead elsewhere: ``%x[parent,0]``, ``first_child``, ``last_child``, ``previous_sibling``, ``next_sibling``, and
         paths of them such as ``parent.parent``. Templates that start with ``B`` speak about the label of a node
-        together with that of its parent.
+        together with that of its parent, those with ``S`` together with that of the sibling before.
+    siblings : {None, "instead", "also"}
+        Whose label the label of a node depends on: its parent's; that of the sibling before *instead* (first children
+        still depend on their parent); or on the parent's and *also* on the sibling's. If no template starts with
+        ``S``, those that start with ``B`` are for siblings, too. With ``"also"``, only labels that were seen below
+        another can be there, and learning takes longer.
     kind_column : int or None
         A column that tells kinds of nodes apart. A node is then only given labels that nodes of its kind have in
         training; nodes of a kind that is new may have any.
@@ -59,6 +65,7 @@ class TreeLabeler(SequenceLabeler):
         self,
         templates: str | Path | TemplateSet | None = None,
         *,
+        siblings: str | None = None,
         kind_column: int | None = None,
         l1: float = 0.5,
         l2: float = 1e-5,
@@ -104,6 +111,7 @@ class TreeLabeler(SequenceLabeler):
             n_jobs=n_jobs,
             callback=callback,
         )
+        self.siblings = siblings
         self.kind_column = kind_column
 
     def fit(
@@ -154,10 +162,18 @@ class TreeLabeler(SequenceLabeler):
         """A fitted labeller from a model file; `parameters` are those of the constructor."""
         labeler = super().load(path, **parameters)
         assert isinstance(labeler, cls)
+        if "siblings" not in parameters:
+            labeler.siblings = getattr(labeler.model_.space, "siblings", None)
         kinds = labeler._kinds()
         if kinds is not None and "kind_column" not in parameters:
             labeler.kind_column = kinds.column
         return labeler
+
+    def _templates(self, given: str | Path | TemplateSet) -> TemplateSet:
+        return as_templates(given) if self.siblings is None else as_templates(given).with_siblings()
+
+    def _space(self, templates: TemplateSet) -> TemplateFeatures:
+        return TemplateFeatures(templates, cutoff=self.cutoff, siblings=self.siblings)
 
     def _columns(self, X: Any, lengths: IntArray | None = None) -> Columns:
         if lengths is not None:

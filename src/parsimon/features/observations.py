@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.features.columns import offsets_of
 from parsimon.features.links import Links
+from parsimon.structures.tree import previous_siblings
 
 
 @dataclass(frozen=True)
@@ -49,15 +50,30 @@ class Rows:
         start = np.arange(n + 1, dtype=np.int64) * attributes
         return cls(start, np.tile(np.arange(attributes, dtype=np.int32), n))
 
+    @property
+    def owner(self) -> IntArray:
+        """The row of every entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.start))
+
+    def where(self, entries: BoolArray) -> Rows:
+        """Only some of the entries, marked one by one."""
+        start = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(np.bincount(self.owner[entries], minlength=len(self)), out=start[1:])
+        return Rows(start, self.index[entries], None if self.value is None else self.value[entries])
+
     def keep(self, wanted: BoolArray) -> Rows:
         """Drops attributes that are not wanted and numbers the others anew, in the same order."""
         number = np.cumsum(wanted, dtype=np.int64).astype(np.int32) - 1
-        entries = wanted[self.index]
-        rows = np.repeat(np.arange(len(self)), np.diff(self.start))[entries]
-        start = np.zeros(len(self) + 1, np.int64)
-        np.cumsum(np.bincount(rows, minlength=len(self)), out=start[1:])
-        value = None if self.value is None else self.value[entries]
-        return Rows(start, number[self.index[entries]], value)
+        kept = self.where(wanted[self.index])
+        return Rows(kept.start, number[kept.index], kept.value)
+
+    def parted(self, at: int) -> Rows:
+        """Two rows for each: the attributes before number `at`, and the others."""
+        row = 2 * self.owner + (self.index >= at)
+        order = np.argsort(row, kind="stable")
+        start = np.zeros(2 * len(self) + 1, np.int64)
+        np.cumsum(np.bincount(row, minlength=2 * len(self)), out=start[1:])
+        return Rows(start, self.index[order], None if self.value is None else self.value[order])
 
 
 @dataclass(frozen=True)
@@ -66,13 +82,15 @@ class Observations:
 
     ``node`` has a row per token. ``pair`` has a row per token too: what is observed about the step *into* it;
     the row of a sequence's first token is not looked at. With ``links`` the sequences are trees: tokens are nodes, and
-    steps come from their parents.
+    steps come from their parents. If attributes of steps from ``beside`` on are there, a second step into a node comes
+    from the sibling before: these are its attributes, all others are those of the step from the parent.
     """
 
     node: Rows
     pair: Rows
     lengths: IntArray
     links: Links | None = None
+    beside: int | None = None  # the first attribute of steps from siblings
 
     @property
     def n_tokens(self) -> int:
@@ -88,6 +106,31 @@ class Observations:
         before[offsets_of(self.lengths)[:-1][self.lengths > 0]] = -1
         return before
 
+    @property
+    def steps_into_each(self) -> int:
+        """How many steps lead into each token."""
+        return 1 if self.beside is None else 2
+
+    @property
+    def steps(self) -> tuple[Rows, IntArray]:
+        """The attributes of all steps, token by token, and where each comes from (−1: nowhere)."""
+        if self.beside is None:
+            return self.pair, self.before
+        assert self.links is not None
+        previous = previous_siblings(self.links.parent)
+        return self.pair.parted(self.beside), np.stack([self.before, previous], axis=1).reshape(-1)
+
+    def keep(self, node: BoolArray, pair: BoolArray) -> Observations:
+        """Drops attributes that are not wanted and numbers the others anew."""
+        beside = None if self.beside is None else int(pair[: self.beside].sum())
+        return replace(self, node=self.node.keep(node), pair=self.pair.keep(pair), beside=beside)
+
+    def __getitem__(self, tokens: slice) -> Observations:
+        """One sequence or tree, given by its tokens."""
+        links = None if self.links is None else self.links[tokens]
+        length = np.array([tokens.stop - tokens.start], np.int32)
+        return replace(self, node=self.node[tokens], pair=self.pair[tokens], lengths=length, links=links)
+
     def batches(self, tokens: int) -> Iterator[tuple[slice, slice, Observations]]:
         """Parts of about that many tokens: which sequences, which tokens, and their observations."""
         offsets = offsets_of(self.lengths)
@@ -97,6 +140,5 @@ class Observations:
             last = min(max(last, first + 1), len(self.lengths))
             part = slice(int(offsets[first]), int(offsets[last]))
             chosen = slice(first, last)
-            links = None if self.links is None else self.links[part]
-            yield chosen, part, Observations(self.node[part], self.pair[part], self.lengths[chosen], links)
+            yield chosen, part, replace(self[part], lengths=self.lengths[chosen])
             first = last

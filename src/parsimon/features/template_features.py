@@ -13,6 +13,7 @@ from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, offsets_of
 from parsimon.features.observations import Observations, Rows
+from parsimon.features.sibling_steps import SIBLINGS, check_siblings
 from parsimon.features.templates import Template, TemplateSet
 
 
@@ -75,12 +76,15 @@ class TemplateFeatures:
     templates: TemplateSet
     cutoff: int = 1
     strings: StringTable = field(default_factory=StringTable, repr=False)
+    siblings: str | None = None  # of SIBLINGS
     kind: ClassVar[str] = "templates"
 
     def __post_init__(self) -> None:
+        check_siblings(self.siblings, self.templates)
         inputs = {view: i for i, view in enumerate(self.templates.views)}
-        self._node = Expansion([t for t in self.templates if t.kind != "edge"], inputs)
-        self._pair = Expansion([t for t in self.templates if t.kind != "node"], inputs)
+        self._node = Expansion([t for t in self.templates if t.of_labels], inputs)
+        pairs = sorted((t for t in self.templates if t.of_pairs), key=lambda t: t.kind == "sibling")
+        self._pair = Expansion(pairs, inputs)  # those about siblings are the last
 
     @property
     def expansions(self) -> tuple[Expansion, Expansion]:
@@ -105,12 +109,18 @@ class TemplateFeatures:
         node, pair = self.frequent(observations)
         kept = self.keep(node, pair)
         self._node, self._pair, self.strings = kept._node, kept._pair, kept.strings
-        return replace(observations, node=observations.node.keep(node), pair=observations.pair.keep(pair))
+        return observations.keep(node, pair)
 
     def number(self, X: Columns, threads: int = 1) -> Observations:
         """Numbers every attribute, however rare: template by template, in order of first occurrence."""
         self.strings = X.strings
         return self._expand(X, self.strings, self.strings.add, learn=True, threads=threads)
+
+    @property
+    def beside(self) -> int:
+        """The first attribute of pairs of siblings."""
+        before = sum(t.kind != "sibling" for t in self._pair.representative)
+        return int(self._pair.extractor.offsets[before])
 
     def frequent(self, observations: Observations) -> tuple[BoolArray, BoolArray]:
         """Which attributes of tokens and of steps occur at least `cutoff` times."""
@@ -140,14 +150,14 @@ class TemplateFeatures:
         )
         renumber = np.full(len(self.strings) + 1, -1, np.int32)
         renumber[used] = np.arange(len(used), dtype=np.int32)
-        kept = TemplateFeatures(self.templates, self.cutoff, StringTable.unpack(*self.strings.pack(used)))
+        kept = replace(self, strings=StringTable.unpack(*self.strings.pack(used)))
         for expansion, part in zip((kept._node, kept._pair), chosen, strict=True):
             expansion.load([renumber[tuples] for tuples in part])
         return kept
 
     def narrow(self, node: BoolArray, pair: BoolArray) -> TemplateFeatures:
         """The space of some attributes only, with the same table of strings (which others may share)."""
-        kept = TemplateFeatures(self.templates, self.cutoff, self.strings)
+        kept = replace(self)
         kept._node.load(_chosen(self._node, node))
         kept._pair.load(_chosen(self._pair, pair))
         return kept
@@ -159,10 +169,10 @@ class TemplateFeatures:
         templates = tuple(
             t
             for t in self.templates
-            if (t.kind != "edge" and (t.skeleton, True) in chosen)
-            or (t.kind != "node" and (t.skeleton, False) in chosen)
+            if (t.of_labels and (t.skeleton, True) in chosen)
+            or (t.of_pairs and (t.skeleton, False) in chosen)
         )
-        return TemplateFeatures(TemplateSet(templates, self.templates.boundary), self.cutoff)
+        return replace(self, templates=TemplateSet(templates, self.templates.boundary), strings=StringTable())
 
     def node_names(self, attributes: IntArray) -> list[str]:
         """For instance ``U05:the/dog``."""
@@ -200,6 +210,7 @@ class TemplateFeatures:
             "templates": self.templates.dumps(),
             "boundary": self.templates.boundary,
             "cutoff": self.cutoff,
+            "siblings": self.siblings,
         }
         return settings, arrays
 
@@ -209,7 +220,7 @@ class TemplateFeatures:
         templates = TemplateSet.parse(settings["templates"], boundary=settings["boundary"])
         start = np.concatenate([[0], np.cumsum(arrays["strings.length"], dtype=np.int64)]).astype(np.int64)
         strings = StringTable.unpack(np.ascontiguousarray(arrays["strings.text"], np.uint8), start)
-        space = cls(templates, int(settings["cutoff"]), strings)
+        space = cls(templates, int(settings["cutoff"]), strings, settings.get("siblings"))
         for name, expansion in (("node", space._node), ("pair", space._pair)):
             ids = arrays[f"{name}.tuples"].astype(np.int32)
             if ids.size and not (ids.min() >= 0 and ids.max() < len(strings)):
@@ -265,7 +276,7 @@ class Session:
         inputs = np.empty((len(templates.views), X.n_tokens), np.int32)
         if not X.n_tokens:
             nothing = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32))
-            return Observations(nothing, nothing, X.lengths, X.links)
+            return self._with_siblings(Observations(nothing, nothing, X.lengths, X.links))
         for i, (relation, column, transform) in enumerate(templates.views):
             ids = self._related(X, relation, column) if relation else X.ids[column]
             inputs[i] = ids if self._identity and not transform.spec else self._translated(i, ids)
@@ -282,9 +293,17 @@ class Session:
         first = (
             0 if X.links is not None else 1
         )  # nothing steps into a first token, but into a first node perhaps
-        return Observations(
-            expand(self._space._node, 0), expand(self._space._pair, first), X.lengths, X.links
-        )
+        rows = expand(self._space._node, 0), expand(self._space._pair, first)
+        return self._with_siblings(Observations(*rows, X.lengths, X.links))
+
+    def _with_siblings(self, observations: Observations) -> Observations:
+        """With steps from siblings, where labels depend on theirs."""
+        siblings = self._space.siblings
+        if siblings is None:
+            return observations
+        if observations.links is None:
+            raise ParsimonError("labels depend on those of siblings, but the input has sequences, not trees.")
+        return SIBLINGS[siblings](observations, self._space.beside)
 
     def _related(self, X: Columns, relation: str, column: int) -> IntArray:
         """A column as nodes see it that look at others: ``_parent``, for one, where there is none."""

@@ -3,7 +3,8 @@
 A template says which columns to look at, where, and what to make of them. `U05:%x[-1,0]/%x[0,0]` looks at
 column 0 of the previous and of the current token; where they read `the` and `dog`, it makes the attribute
 `U05:the/dog`. The first letter says which parts of the output the attribute speaks about: the label of the
-token (`U`, a node of the chain), the pair of labels that ends there (`B`, an edge), or both (`*`).
+token (`U`, a node of the chain), the pair of labels that ends there (`B`, an edge), or both (`*`). In trees there may
+also be pairs of labels of siblings (`S`).
 
 This module reads and writes the language; the expansion over a data set is compiled and works on what is
 defined here. `docs/templates.md` describes the language for its users.
@@ -25,10 +26,10 @@ from parsimon.features.transforms import IDENTITY, Transform
 
 __all__ = ["KIND_LETTERS", "Boundary", "Kind", "Template", "TemplateSet", "Test", "as_templates"]
 
-Kind = Literal["node", "edge", "both"]
+Kind = Literal["node", "edge", "both", "sibling"]
 Boundary = Literal["wapiti", "crf++"]
 
-KIND_LETTERS: dict[Kind, str] = {"node": "U", "edge": "B", "both": "*"}
+KIND_LETTERS: dict[Kind, str] = {"node": "U", "edge": "B", "both": "*", "sibling": "S"}
 
 MAX_ROW = 1000
 MAX_COLUMN = 1000
@@ -151,6 +152,16 @@ class Template:
     def tests(self) -> tuple[Test, ...]:
         """The tests in the order in which `render` takes their values."""
         return tuple(piece for piece in self.pieces if isinstance(piece, Test))
+
+    @property
+    def of_labels(self) -> bool:
+        """Whether attributes go with single labels."""
+        return self.kind in ("node", "both")
+
+    @property
+    def of_pairs(self) -> bool:
+        """Whether attributes go with pairs of labels: of neighbours in a sequence, parents and children, siblings."""
+        return self.kind != "node"
 
     @property
     def skeleton(self) -> str:
@@ -288,6 +299,17 @@ class TemplateSet(Sequence[Template]):
         """No test looks further than this beyond either end of a sequence."""
         # `@1` and `@-1` are tokens of every sequence; `@0` is the place before the first one.
         return max((abs(abs(t.offset) - 1) if t.absolute else abs(t.offset) for t in self.tests), default=0)
+
+    def with_siblings(self) -> TemplateSet:
+        """The same and, if nothing is said about siblings yet, for them what is said about parents and children.
+
+        >>> TemplateSet.parse("U:%x[0,0]\\nB:%x[0,1]").with_siblings().names
+        ('U:%x[0,0]', 'B:%x[0,1]', 'S:%x[0,1]')
+        """
+        if any(template.kind == "sibling" for template in self.templates):
+            return self
+        pieces = [("S" + str(t.pieces[0])[1:], *t.pieces[1:]) for t in self.templates if t.of_pairs]
+        return self + TemplateSet(tuple(Template("sibling", each) for each in pieces), self.boundary)
 
     def boundary_value(self, distance: int, after: bool) -> str:
         """What a column holds `distance` tokens before the first or after the last token (1 is the nearest).

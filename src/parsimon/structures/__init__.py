@@ -15,6 +15,7 @@ from parsimon.structures.graph import Graph, MRFParts
 from parsimon.structures.inference import InferenceReport
 from parsimon.structures.junction_tree import JunctionTree
 from parsimon.structures.pairwise_mrf import PairwiseMRF
+from parsimon.structures.sibling_tree import SiblingTree
 from parsimon.structures.table import Table
 from parsimon.structures.tree import Tree
 
@@ -34,6 +35,7 @@ __all__ = [
     "Oracle",
     "PairwiseMRF",
     "Real",
+    "SiblingTree",
     "Structure",
     "Table",
     "Tree",

@@ -96,6 +96,7 @@ class Chain:
     oracles: ClassVar[frozenset[Oracle]] = frozenset(Oracle) - {Oracle.MEAN, Oracle.CONDITIONALS}
     exact: ClassVar[bool] = True
     instance: ClassVar[str] = "sequence"  # what an instance is called in messages
+    steps: ClassVar[int] = 1  # so many lead into each token
 
     def __init__(
         self,
@@ -114,7 +115,7 @@ class Chain:
         np.cumsum(lengths, out=self.offsets[1:])
         n_tokens = int(self.offsets[-1])
         if layout is None:
-            kinds = np.zeros(n_tokens, np.int32) if pair_kind is None else pair_kind
+            kinds = np.zeros(n_tokens * self.steps, np.int32) if pair_kind is None else pair_kind
             layout = PairLayout(np.ascontiguousarray(kinds, np.int32), n_kinds)
         self.n_labels = n_labels
         self.weights = weights
@@ -159,7 +160,7 @@ class Chain:
         other.offsets = self.offsets[first : last + 1] - self.offsets[first]
         other.first = self.first + first
         other._take_part(where)
-        other._lay_out(PairLayout(np.zeros(where.stop - where.start, np.int32), 1))
+        other._lay_out(PairLayout(np.zeros((where.stop - where.start) * self.steps, np.int32), 1))
         return other, where
 
     def _take_part(self, where: slice) -> None:
