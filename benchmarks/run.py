@@ -147,7 +147,7 @@ def machine() -> dict[str, Any]:
         ]
         cpu = models[0].partition(":")[2].strip() if models else cpu
     packages = {}
-    for name in ("parsimon", "python-crfsuite", "numpy"):
+    for name in ("parsimon", "python-crfsuite", "ufal.udpipe", "numpy"):
         try:
             packages[name] = version(name)
         except PackageNotFoundError:
