@@ -19,6 +19,7 @@ from parsimon.features.columns import Labels
 from parsimon.features.observations import Observations, Rows
 from parsimon.sequence_model import SequenceModel
 from parsimon.structures.arborescence import Arborescence, ArcParts
+from parsimon.structures.projectivity import is_projective
 
 DECODINGS = ("mst", "minimum-risk")
 
@@ -51,9 +52,14 @@ class ParserModel:
         return space
 
     def scored(
-        self, treebank: Treebank, threads: int = 1
+        self, treebank: Treebank, threads: int = 1, *, given_heads: bool = False
     ) -> Iterator[tuple[slice, slice, Arborescence, ArcParts]]:
-        """Which sentences, which tokens, their trees and the scores of all arcs, some sentences at a time."""
+        """Which sentences, which tokens, their trees and the scores of all arcs, some sentences at a time.
+
+        With `given_heads`, words that have a head in the treebank can have no other.
+        """
+        if given_heads:
+            self._check_given(treebank)
         sentences = self.space.observe(treebank)
         for chosen, tokens, design, trees in build_arcs(
             self.space.dictionary,
@@ -63,33 +69,54 @@ class ParserModel:
             single_root=self.single_root,
             threads=threads,
         ):
-            yield chosen, tokens, trees, design.scores(self.weights)
+            scores = design.scores(self.weights)
+            if given_heads:
+                scores = trees.constrain(scores, treebank.heads[tokens])
+            yield chosen, tokens, trees, scores
 
-    def decode(self, treebank: Treebank, *, decoding: str = "mst", threads: int = 1) -> IntArray:
+    def _check_given(self, treebank: Treebank) -> None:
+        """Refuses heads that are in no tree of the kind that the parser gives."""
+        trees = np.split(treebank.heads, np.cumsum(treebank.lengths)[:-1])
+        for number, heads in enumerate(trees, start=1):
+            many = self.single_root and np.sum(heads == 0) > 1
+            if many or (self.projective and not is_projective(heads)):
+                what = "several words at the root" if many else "arcs that cross"
+                raise ParsimonError(
+                    f"{treebank.name}, sentence {number} is given with {what}, which this parser does not allow; "
+                    "write _ for some of its heads."
+                )
+
+    def decode(
+        self, treebank: Treebank, *, decoding: str = "mst", given_heads: bool = False, threads: int = 1
+    ) -> IntArray:
         """The head of every word: those of the best tree, or of the one with the fewest wrong heads expected."""
         if decoding not in DECODINGS:
             raise ParsimonError(f"decoding must be one of {', '.join(DECODINGS)}, not {decoding!r}.")
         heads = np.empty(treebank.n_tokens, np.int32)
-        for _, tokens, trees, scores in self.scored(treebank, threads):
+        for _, tokens, trees, scores in self.scored(treebank, threads, given_heads=given_heads):
             heads[tokens] = trees.argmax(scores)[1] if decoding == "mst" else trees.minimum_risk(scores)
         return heads
 
-    def marginals(self, treebank: Treebank, *, threads: int = 1) -> tuple[list[Array], Array]:
+    def marginals(
+        self, treebank: Treebank, *, given_heads: bool = False, threads: int = 1
+    ) -> tuple[list[Array], Array]:
         """P(arc | sentence): for every sentence words × heads (0 is the root); and log Z of every sentence."""
         out: list[Array] = []
         log_z = np.empty(len(treebank))
-        for chosen, _, trees, scores in self.scored(treebank, threads):
+        for chosen, _, trees, scores in self.scored(treebank, threads, given_heads=given_heads):
             log_z[chosen], parts = trees.marginals(scores)
             sizes = trees.lengths * (trees.lengths + 1)
             pieces = np.split(parts.arc, np.cumsum(sizes)[:-1])
             out += [piece.reshape(n, n + 1) for piece, n in zip(pieces, trees.lengths.tolist(), strict=True)]
         return out, log_z
 
-    def kbest(self, treebank: Treebank, k: int, *, threads: int = 1) -> tuple[Array, IntArray]:
+    def kbest(
+        self, treebank: Treebank, k: int, *, given_heads: bool = False, threads: int = 1
+    ) -> tuple[Array, IntArray]:
         """The k best trees: log-probabilities (k, sentences), −∞ where there are fewer, and heads (k, words)."""
         values = np.empty((k, len(treebank)))
         heads = np.empty((k, treebank.n_tokens), np.int32)
-        for chosen, tokens, trees, scores in self.scored(treebank, threads):
+        for chosen, tokens, trees, scores in self.scored(treebank, threads, given_heads=given_heads):
             values[:, chosen], heads[:, tokens] = trees.kbest(scores, k)
             values[:, chosen] -= trees.marginals(scores)[0]
         return values, heads
@@ -104,9 +131,11 @@ class ParserModel:
         ids = self.relations.decode(observations, threads=threads)
         return Labels(ids, treebank.lengths, self.relations.labels)
 
-    def parse(self, treebank: Treebank, *, decoding: str = "mst", threads: int = 1) -> Treebank:
+    def parse(
+        self, treebank: Treebank, *, decoding: str = "mst", given_heads: bool = False, threads: int = 1
+    ) -> Treebank:
         """The same sentences with predicted heads and relations; everything else in them stays as it is."""
-        heads = self.decode(treebank, decoding=decoding, threads=threads)
+        heads = self.decode(treebank, decoding=decoding, given_heads=given_heads, threads=threads)
         return treebank.with_heads(heads, self.name_relations(treebank, heads, threads=threads))
 
 

@@ -7,6 +7,7 @@ words to their heads.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -47,6 +48,7 @@ from parsimon.solvers import (
 )
 from parsimon.solvers.base import thinned
 from parsimon.structures.arborescence import ArcParts
+from parsimon.structures.projectivity import make_projective
 
 ARC = ("arc",)
 
@@ -125,6 +127,7 @@ class ParserTraining:
     def _task(self, space: ArcFeatures, treebank: Treebank, weights: Array | None) -> ParserTask:
         check_trees(treebank, weights)
         single_root = self._single_root(treebank)
+        treebank = self._possible(treebank)
         sentences = space.learn(treebank, self.threads)
         batches = self._batches(space, sentences, treebank, single_root, weights)
         features = FeatureTable(space, index_of_arcs(space), ARC)
@@ -139,6 +142,23 @@ class ParserTraining:
                 "do not ask for a single root, or leave such sentences out."
             )
         return not len(many) if self.single_root is None else self.single_root
+
+    def _possible(self, treebank: Treebank) -> Treebank:
+        """With trees that the parser could give: a tree that is not among them would be pushed up for ever."""
+        if not self.projective:
+            return treebank
+        trees = np.split(treebank.heads, np.cumsum(treebank.lengths)[:-1])
+        straight = [make_projective(heads) for heads in trees]
+        changed = sum(not np.array_equal(a, b) for a, b in zip(trees, straight, strict=True))
+        if not changed:
+            return treebank
+        warnings.warn(
+            f"{changed:,} of {len(treebank):,} trees of {treebank.name} have arcs that cross; a projective parser "
+            "learns from what is left when these are lifted.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return treebank.with_heads(np.concatenate(straight), treebank.relations)
 
     def _batches(
         self,

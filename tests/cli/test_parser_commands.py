@@ -104,6 +104,20 @@ def test_predictions_keep_everything_else(place, model, run):
     assert (place / "out.conllu").read_text() == SPECIAL
 
 
+def test_given_heads_stay(place, model, run):
+    rows = [line.split("\t") for line in SPECIAL.split("\n")]
+    words = [cells for cells in rows if len(cells) == 10 and cells[0].isdigit()]
+    for cells in words:
+        cells[6:8] = ["_", "_"]
+    words[0][6] = "3"
+    (place / "some.conllu").write_text("\n".join("\t".join(cells) for cells in rows))
+    free = run("predict", model, place / "some.conllu").stdout
+    kept = run("predict", model, place / "some.conllu", "--given-labels").stdout
+    heads = [[line.split("\t")[6] for line in text.splitlines() if line[:1] == "1"] for text in (free, kept)]
+    assert heads[0][0] != "3"
+    assert heads[1][0] == "3"
+
+
 def test_probabilities_go_into_the_last_column(place, model, run):
     text = run("predict", model, place / "special.conllu", "--marginals").stdout
     words = [line.split("\t") for line in text.splitlines() if line.partition("\t")[0].isdigit()]

@@ -19,7 +19,7 @@ from parsimon.model_file import dump_model, parse_model
 from parsimon.parser_metrics import compare_treebanks
 from parsimon.penalties import GroupLasso
 from parsimon.selection import GroupLassoPath, InformationGain, Sparseptron
-from parsimon.structures import Arborescence, ArcParts
+from parsimon.structures import Arborescence, ArcParts, is_projective
 from parsimon.template_order import TemplateOrder
 from toy_treebanks import grammar, random_treebank
 
@@ -65,6 +65,37 @@ def test_predictions_do_not_look_at_the_heads_of_the_input(parser):
     assert parsed.heads.tolist() == TEST.heads.tolist()
     assert parsed.values("deprel") == TEST.values("deprel")
     assert next(heads.tolist() for heads in parser.predict_heads(blank)) == TEST[0].heads.tolist()
+
+
+def test_heads_that_are_given_stay(parser):
+    given = np.where(np.arange(TEST.n_tokens) % 3 == 0, TEST.heads, -1)
+    wrong = int(TEST.lengths[0])  # the last word of the first sentence, on the first one
+    given[:wrong] = -1
+    given[wrong - 1] = 1
+    parsed = parser.predict(TEST.with_heads(given, ["_"] * TEST.n_tokens), given_heads=True)
+    known = given >= 0
+    assert parsed.heads[known].tolist() == given[known].tolist()
+    assert parser.predict(TEST).heads[wrong - 1] != 1
+    rest = ~known
+    rest[:wrong] = False
+    assert parsed.heads[rest].tolist() == TEST.heads[rest].tolist()
+
+
+def test_heads_that_cannot_be_given(parser):
+    twice = np.full(TEST.n_tokens, -1)
+    twice[int(TEST.lengths[0]) :][:2] = 0
+    with pytest.raises(ParsimonError, match="sentence 2 is given with several words at the root"):
+        parser.predict(TEST.with_heads(twice, ["_"] * TEST.n_tokens), given_heads=True)
+
+
+def test_trees_that_cross_are_lifted_for_a_projective_parser():
+    treebank = random_treebank(3, (5, 6, 7, 4), single_root=True)
+    settings = {"projective": True, "loss": "log", "solver": "lbfgs", "l2": 0.1, "max_iter": 100}
+    with pytest.warns(RuntimeWarning, match="4 trees of .* have arcs that cross"):
+        parser = DependencyParser(**settings).fit(treebank)
+    assert parser.model_.info["objective"] > 0  # −log of a probability, and a penalty
+    parsed = parser.predict(treebank)
+    assert all(is_projective(heads) for heads in np.split(parsed.heads, np.cumsum(treebank.lengths)[:-1]))
 
 
 def test_marginals_are_those_of_the_scores(parser):

@@ -41,7 +41,6 @@ def predict(model: ParserModel, job: Prediction) -> None:
     refuse(
         job.model,
         {
-            "--given-labels": job.given_labels,
             "--unknown": job.unknown,
             "--scheme": job.scheme,
             "--format": job.format,
@@ -50,6 +49,7 @@ def predict(model: ParserModel, job: Prediction) -> None:
         },
     )
     file = TreebankFile(job.input, encoding=job.encoding, missing_heads=True)
+    settings: dict[str, Any] = {"given_heads": job.given_labels, "threads": job.threads}
     with output(job.output) as write:
         for treebank in file:
             if treebank.format == "conllx" and (job.marginals or job.kbest):
@@ -60,10 +60,10 @@ def predict(model: ParserModel, job: Prediction) -> None:
             if job.kbest is not None:
                 write(b"".join(ranked(model, treebank, job)))
                 continue
-            parsed = model.parse(treebank, decoding=job.decoding or "mst", threads=job.threads)
+            parsed = model.parse(treebank, decoding=job.decoding or "mst", **settings)
             content = parsed.to_bytes()
             if job.marginals:
-                marginals, _ = model.marginals(treebank, threads=job.threads)
+                marginals, _ = model.marginals(treebank, **settings)
                 content = with_probabilities(parsed, marginals)
             write(content)
 
@@ -93,7 +93,7 @@ def ranked(model: ParserModel, treebank: Treebank, job: Prediction) -> Iterator[
     import numpy as np
 
     assert job.kbest is not None
-    values, heads = model.kbest(treebank, job.kbest, threads=job.threads)
+    values, heads = model.kbest(treebank, job.kbest, given_heads=job.given_labels, threads=job.threads)
     ends = np.cumsum(treebank.lengths)
     for i, (end, n) in enumerate(zip(ends.tolist(), treebank.lengths.tolist(), strict=True)):
         one = treebank[i]

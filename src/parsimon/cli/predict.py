@@ -113,7 +113,8 @@ class Prediction:
     "--given-labels",
     is_flag=True,
     section="Constraints",
-    help="The last column holds labels that are certain: keep them, and find the others given them.",
+    help="The last column holds labels that are certain: keep them, and find the others given them. For parsers: keep "
+    "the heads that words have.",
 )
 @option(
     "--unknown",

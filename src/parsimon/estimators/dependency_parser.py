@@ -152,9 +152,14 @@ class DependencyParser(FittedModel):
         self._take(self._training().fit(space, treebank, dev=dev, weights=weights))
         return self
 
-    def predict(self, X: Treebank) -> Treebank:
-        """The same sentences with the heads and relations that the parser gives them; heads in X are not looked at."""
-        return self._fitted().parse(as_treebank(X), decoding=self.decoding, threads=threads_of(self.n_jobs))
+    def predict(self, X: Treebank, *, given_heads: bool = False) -> Treebank:
+        """The same sentences with the heads and relations that the parser gives them.
+
+        Heads in X are not looked at; with `given_heads` they stay, and the others are the best that go with them.
+        """
+        return self._fitted().parse(
+            as_treebank(X), decoding=self.decoding, given_heads=given_heads, threads=threads_of(self.n_jobs)
+        )
 
     def predict_heads(self, X: Treebank) -> list[IntArray]:
         """For every sentence the heads of its words, 0 for the root."""

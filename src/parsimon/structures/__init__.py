@@ -5,7 +5,6 @@ from parsimon.structures.arborescence import (
     ArcParts,
     LabelledArborescence,
     check_tree,
-    is_projective,
 )
 from parsimon.structures.base import Oracle, Structure
 from parsimon.structures.belief_propagation import BeliefPropagation
@@ -15,6 +14,7 @@ from parsimon.structures.graph import Graph, MRFParts
 from parsimon.structures.inference import InferenceReport
 from parsimon.structures.junction_tree import JunctionTree
 from parsimon.structures.pairwise_mrf import PairwiseMRF
+from parsimon.structures.projectivity import is_projective, make_projective
 from parsimon.structures.sibling_tree import SiblingTree
 from parsimon.structures.table import Table
 from parsimon.structures.tree import Tree
@@ -41,4 +41,5 @@ __all__ = [
     "Tree",
     "check_tree",
     "is_projective",
+    "make_projective",
 ]

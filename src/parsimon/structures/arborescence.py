@@ -412,20 +412,6 @@ def _log_choose(n: int, k: int) -> float:
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
 
 
-def is_projective(heads: IntArray | list[int]) -> bool:
-    """Whether no two arcs of a sentence's tree cross, with the root standing before all tokens.
-
-    >>> from parsimon.structures import is_projective
-    >>> is_projective([2, 0, 2]), is_projective([3, 0, 2, 1])
-    (True, False)
-    """
-    head = np.asarray(heads, np.int64)
-    token = np.arange(1, len(head) + 1)
-    low, high = np.minimum(head, token), np.maximum(head, token)
-    crossing = (low[:, None] < low) & (low < high[:, None]) & (high[:, None] < high)
-    return not bool(crossing.any())
-
-
 def check_tree(heads: IntArray | list[int], *, single_root: bool = True) -> None:
     """Raises an error that says which token is in the way, if the heads of a sentence's tokens are not a tree.
 
