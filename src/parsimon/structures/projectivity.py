@@ -36,7 +36,7 @@ def make_projective(heads: IntArray | list[int]) -> IntArray:
 
     >>> from parsimon.structures import make_projective
     >>> make_projective([3, 0, 2, 1]).tolist()
-    [3, 0, 2, 3]
+    [2, 0, 2, 2]
     """
     tree = np.array(heads, np.int64)
     while len(tokens := crossing(tree)):
