@@ -124,7 +124,7 @@ def danish(asked: Asked) -> str:
     names = [
         "684 templates, MIRA",
         *(f"B = {b}, sparseptron, MIRA" for b in plan.budgets[:1]),
-        "75 templates, MIRA",
+        f"{len(arc_preset('mcdonald'))} templates (the default), MIRA",
     ]
     rows = []
     for name, told in zip(names, asked.outcomes(wanted), strict=True):

@@ -1,7 +1,7 @@
 """Sets of arc templates that come with the library.
 
-`mcdonald` is the default: the templates of McDonald et al. (2005, table 1) with lemmas, morphological features and
-suffixes, most of them with direction and length of the arc.
+`mcdonald` is the default: the templates of McDonald et al. (2005, table 1) with lemmas, morphological features,
+suffixes, and words beside and between the ends of the arc, most of them with direction and length of the arc.
 
 `relations` is what a parser looks at to name the relation between a word and its head, which it already has.
 
@@ -138,12 +138,25 @@ def mcdonald() -> ArcTemplates:
         ("h.upos", "h.feat", "m.upos"),
         ("h.upos", "m.upos", "m.feat"),
     ]
+    words_near = [
+        ("h.upos", "m-1.form", "m.upos"),
+        ("h.upos", "m.upos", "m+1.form"),
+        ("h-1.form", "h.upos", "m.upos"),
+        ("h.upos", "h+1.form", "m.upos"),
+        ("h.lemma", "m-1.upos", "m.upos"),
+        ("h.lemma", "m.upos", "m+1.upos"),
+        ("h.lemma", "h+1.upos", "m.upos"),
+        ("h.lemma", "b.upos", "m.upos"),
+        ("h.upos", "b.upos", "m.lemma"),
+        ("h.upos", "b.lemma", "m.upos"),
+    ]
     spelling = [("h.upos", "m.suffix:3"), ("h.suffix:3", "m.upos"), ("h.upos", "m.upos", "m.shape")]
     return _joined(
         _templates([*unigrams, *bigrams, *around], twice),
         _templates(between, ("dir", "dir+dist")),
         _templates(morphology, ("", "dir")),
-        _templates(spelling, ("dir+dist",)),
+        _templates(words_near, ("dir",)),
+        _templates([*spelling, ("h.upos", "m-1.lemma", "m.upos")], ("dir+dist",)),
         _templates([()], ("bias", "dir+dist")),
     )
 
