@@ -13,6 +13,7 @@ import numpy as np
 from parsimon.arrays import Array
 from parsimon.design import SparseVectors
 from parsimon.problem import Batch, Problem
+from parsimon.structures.base import Structure
 
 
 @dataclass(frozen=True)
@@ -41,5 +42,5 @@ def weights_of_instances(problem: Problem) -> Array:
     return np.concatenate([_weights(batch.structure) for batch in problem.batches])
 
 
-def _weights(structure: Any) -> Array:
+def _weights(structure: Structure) -> Array:
     return np.ones(structure.n_instances) if structure.weights is None else structure.weights

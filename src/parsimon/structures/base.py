@@ -40,6 +40,11 @@ class Structure(Protocol):
         """How many instances there are."""
         ...
 
+    @property
+    def weights(self) -> Array | None:
+        """How much every instance counts; None if each counts once."""
+        ...
+
     def argmax(self, scores: Any) -> tuple[Array, IntArray]:
         """The best output of every instance, and its score."""
         ...
