@@ -8,20 +8,19 @@ file `--cache`, so a run that was interrupted goes on where it stopped.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jobs import Jobs, run_job, run_parts, several
+from jobs import Jobs, several
 from martins2011_parsing_jobs import JOBS, KINDS, kinds
 from parsimon.features.arc_presets import arc_preset
 from parsimon.report.markdown import table
+from program import command_line, run_program
 from results import PAGES, figure, panels_of, percent, say, whole
 
 PAGE = "martins2011_parsing.md"
@@ -270,30 +269,13 @@ def table3(asked: Asked) -> str:
 PARTS: dict[str, Callable[[Asked], str]] = {"danish": danish, "figure3": figure3, "table3": table3}
 
 
-def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    p.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
-    p.add_argument("--write", action="store_true", help=f"put the results into docs/results/{PAGE}")
-    p.add_argument("--small", action="store_true", help="few sentences and languages: to try it out")
-    p.add_argument("--jobs", type=int, default=2, metavar="N", help="processes at a time (default: 2)")
-    p.add_argument("--threads", type=int, default=1, help="in each of them (default: 1)")
-    remembered = "where finished parsers are remembered (default: build/martins2011_parsing.jsonl)"
-    p.add_argument("--cache", type=Path, metavar="FILE", default=REMEMBERED, help=remembered)
-    p.add_argument("--job", nargs=2, help=argparse.SUPPRESS)
-    return p
-
-
 def main() -> int:
-    """Runs the parts named, prints them, and with --write puts them into the page of results."""
-    options = parser().parse_args()
-    if options.job:
-        return run_job(JOBS, *options.job)
-    if options.write and options.small:
-        say("--small is for trying things out, and --write for results; leave one of them out")
-        return 2
-    jobs = Jobs(Path(__file__).resolve(), options.cache, options.threads)
-    asked = Asked(jobs, max(1, options.jobs), SMALL if options.small else Plan(), options.write)
-    return run_parts(PARTS, options.parts, asked, PAGE if options.write else None, jobs)
+    """Runs what the command line asks for."""
+    options = command_line(__doc__, PARTS, PAGE, REMEMBERED).parse_args()
+    plan = SMALL if options.small else Plan()
+    return run_program(
+        __file__, options, JOBS, PARTS, PAGE, lambda jobs, n: Asked(jobs, n, plan, options.write)
+    )
 
 
 if __name__ == "__main__":

@@ -13,13 +13,13 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jobs import Jobs, run_job, run_parts, several
+from jobs import Jobs, several
 from parsimon.report.markdown import table
+from program import command_line, run_program
 from results import PAGES, figure, panels_of, percent, say, whole
 from zhu2009_jobs import JOBS, RACERS
 
@@ -667,37 +667,26 @@ PARTS: dict[str, Callable[[Asked], str]] = {
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    p.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
-    p.add_argument("--write", action="store_true", help=f"put the results into docs/results/{PAGE}")
-    p.add_argument("--small", action="store_true", help="little data and few constants: to try it out")
+    p = command_line(__doc__, PARTS, PAGE, REMEMBERED)
     scale = f"standard deviation of the weights that make the synthetic sets (default: {SCALE})"
     p.add_argument("--scale", type=float, default=SCALE, help=scale)
     nine = "learn from the words of nine folds and test on those of one, instead of the other way round"
     p.add_argument("--nine", action="store_true", help=nine)
     limit = f"seconds for every solver in the races (default: {Plan.race:g})"
     p.add_argument("--limit", type=float, metavar="SECONDS", help=limit)
-    p.add_argument("--jobs", type=int, default=2, metavar="N", help="processes at a time (default: 2)")
-    p.add_argument("--threads", type=int, default=1, help="in each of them (default: 1)")
-    remembered = "where finished fits are remembered (default: build/zhu2009.jsonl)"
-    p.add_argument("--cache", type=Path, metavar="FILE", default=REMEMBERED, help=remembered)
-    p.add_argument("--job", nargs=2, help=argparse.SUPPRESS)
     return p
 
 
 def main() -> int:
-    """Runs the parts named, prints them, and with --write puts them into the page of results."""
+    """Runs what the command line asks for."""
     options = parser().parse_args()
-    if options.job:
-        return run_job(JOBS, *options.job)
-    if options.write and options.small:
-        say("--small is for trying things out, and --write for results; leave one of them out")
-        return 2
-    jobs = Jobs(Path(__file__).resolve(), options.cache, options.threads)
     plan = SMALL if options.small else Plan()
     plan = plan if options.limit is None else replace(plan, race=options.limit)
-    asked = Asked(jobs, max(1, options.jobs), plan, options.scale, options.nine, options.write)
-    return run_parts(PARTS, options.parts, asked, PAGE if options.write else None, jobs)
+
+    def ask(jobs: Jobs, parallel: int) -> Asked:
+        return Asked(jobs, parallel, plan, options.scale, options.nine, options.write)
+
+    return run_program(__file__, options, JOBS, PARTS, PAGE, ask)
 
 
 if __name__ == "__main__":

@@ -8,18 +8,17 @@ was interrupted goes on where it stopped.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jobs import Jobs, run_job, run_parts, several
+from jobs import Jobs, several
 from parsimon.report.markdown import table
+from program import command_line, run_program
 from results import PAGES, figure, percent, say, whole
 from zhu2009_web_jobs import JOBS, METHODS
 
@@ -289,34 +288,17 @@ PARTS: dict[str, Callable[[Asked], str]] = {
 }
 
 
-def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    p.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
-    p.add_argument("--write", action="store_true", help=f"put the results into docs/results/{PAGE}")
-    p.add_argument("--small", action="store_true", help="few pages and strengths: to try it out")
-    p.add_argument("--draws", type=int, metavar="N", help=f"of pages (default: {Plan.draws})")
-    p.add_argument("--jobs", type=int, default=2, metavar="N", help="processes at a time (default: 2)")
-    p.add_argument("--threads", type=int, default=1, help="in each of them (default: 1)")
-    remembered = "where finished fits are remembered (default: build/zhu2009_web.jsonl)"
-    p.add_argument("--cache", type=Path, metavar="FILE", default=REMEMBERED, help=remembered)
-    p.add_argument("--job", nargs=2, help=argparse.SUPPRESS)
-    return p
-
-
 def main() -> int:
-    """Runs the parts named, prints them, and with --write puts them into the page of results."""
-    options = parser().parse_args()
-    if options.job:
-        return run_job(JOBS, *options.job)
-    if options.write and options.small:
-        say("--small is for trying things out, and --write for results; leave one of them out")
-        return 2
-    jobs = Jobs(Path(__file__).resolve(), options.cache, options.threads)
+    """Runs what the command line asks for."""
+    p = command_line(__doc__, PARTS, PAGE, REMEMBERED)
+    p.add_argument("--draws", type=int, metavar="N", help=f"of pages (default: {Plan.draws})")
+    options = p.parse_args()
     plan = SMALL if options.small else Plan()
     if options.draws is not None:
         plan = replace(plan, draws=options.draws, site_draws=min(options.draws, plan.site_draws))
-    asked = Asked(jobs, max(1, options.jobs), plan, options.write)
-    return run_parts(PARTS, options.parts, asked, PAGE if options.write else None, jobs)
+    return run_program(
+        __file__, options, JOBS, PARTS, PAGE, lambda jobs, n: Asked(jobs, n, plan, options.write)
+    )
 
 
 if __name__ == "__main__":
