@@ -48,8 +48,8 @@ class Plan:
     budgets: tuple[int, ...] = (200, 300, 400)
     strengths: tuple[float, ...] = (0.3, 1.0, 3.0)  # of L1
     seeds: int = 2
-    sentences: int | None = 400  # to learn from, of each treebank
-    test_sentences: int | None = 300
+    sentences: int | None = 300  # to learn from, of each treebank
+    test_sentences: int | None = 250
     epochs: int = 3  # to choose templates
     refit: int = 5
     danish_sentences: int | None = None
