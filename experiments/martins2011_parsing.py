@@ -115,18 +115,16 @@ def danish(asked: Asked) -> str:
         "most": C,
         "seed": 0,
     }
-    wanted = [
-        {"way": "all templates", "size": 0, "preset": PRESET, **more},
-        *({"way": "group lasso", "size": budget, "preset": PRESET, **more} for budget in plan.budgets[:1]),
-        {"way": "all templates", "size": 0, "preset": "mcdonald", **more},
-    ]
-    names = [
-        "684 templates, MIRA",
-        *(f"B = {b}, sparseptron, MIRA" for b in plan.budgets[:1]),
-        f"{len(arc_preset('mcdonald'))} templates (the default), MIRA",
-    ]
+    budget = plan.budgets[0]
+    learnt = {
+        "684 templates, MIRA": ("all templates", 0, PRESET),
+        f"group lasso, B = {budget}, then MIRA": ("group lasso", budget, PRESET),
+        f"coarse to fine, B = {budget}, then MIRA": ("coarse to fine", budget, PRESET),
+        f"{len(arc_preset('mcdonald'))} templates (the default), MIRA": ("all templates", 0, "mcdonald"),
+    }
+    wanted = [{"way": way, "size": size, "preset": preset, **more} for way, size, preset in learnt.values()]
     rows = []
-    for name, told in zip(names, asked.outcomes(wanted), strict=True):
+    for name, told in zip(learnt, asked.outcomes(wanted), strict=True):
         if told is not None:
             rows.append(
                 [
