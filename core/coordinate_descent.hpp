@@ -92,8 +92,21 @@ class CoordinateDescent {
 
     double value(int64_t e) const { return attributes_.value.empty() ? 1.0 : attributes_.value[e]; }
 
+    // Σ value · curvature · margin over all rows: eight running sums, which are added up in a fixed order.
+    double slope_everywhere(const double* value, int64_t n) const {
+        constexpr int64_t lanes = 8;
+        double sum[lanes] = {};
+        int64_t i = 0;
+        for (; i + lanes <= n; i += lanes)
+            for (int64_t j = 0; j < lanes; ++j) sum[j] += value[i + j] * model_.curvature[i + j] * margin_[i + j];
+        for (; i < n; ++i) sum[0] += value[i] * model_.curvature[i] * margin_[i];
+        return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+    }
+
     double slope(const Coordinate& c) const {
         double sum = model_.gradient[c.feature] + model_.pull[c.feature] * (w_[c.feature] + delta_[c.feature] - model_.centre[c.feature]);
+        if (model_.map.everywhere(c.attribute))
+            return sum + slope_everywhere(attributes_.value.data() + attributes_.start[c.attribute], model_.map.rows().size());
         for (int64_t e = attributes_.start[c.attribute]; e < attributes_.start[c.attribute + 1]; ++e) {
             const int64_t at = attributes_.index[e] * width_ + c.column;
             sum += value(e) * model_.curvature[at] * margin_[at];
@@ -105,6 +118,11 @@ class CoordinateDescent {
         const double by = next - (w_[c.feature] + delta_[c.feature]);
         if (by == 0) return;
         delta_[c.feature] = next - w_[c.feature];
+        if (model_.map.everywhere(c.attribute)) {
+            const double* value = attributes_.value.data() + attributes_.start[c.attribute];
+            for (int64_t r = 0; r < model_.map.rows().size(); ++r) margin_[r] += value[r] * by;
+            return;
+        }
         for (int64_t e = attributes_.start[c.attribute]; e < attributes_.start[c.attribute + 1]; ++e)
             margin_[attributes_.index[e] * width_ + c.column] += value(e) * by;
     }

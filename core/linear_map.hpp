@@ -49,6 +49,19 @@ inline Csr transpose(const Csr& rows, int64_t n_columns) {
     return columns;
 }
 
+// Which rows have every column once, in order: their values are a plain vector, and products with it need no index.
+inline std::vector<char> full_rows(const Csr& rows, int64_t n_columns) {
+    std::vector<char> full(rows.size(), 0);
+    for (int64_t r = 0; r < rows.size() && !rows.value.empty(); ++r) {
+        const int32_t* index = rows.index.data() + rows.start[r];
+        if (rows.start[r + 1] - rows.start[r] != n_columns) continue;
+        int64_t c = 0;
+        while (c < n_columns && index[c] == c) ++c;
+        full[r] = c == n_columns;
+    }
+    return full;
+}
+
 // Rows that are equal, entry by entry, are one: returns the distinct rows and which one each row is.
 // Label pairs are scored once per distinct row, not once per token.
 inline std::pair<Csr, std::vector<int32_t>> distinct_rows(const Csr& rows) {
@@ -163,9 +176,14 @@ class LinearMap {
 
     // The rows on which each attribute fires; made when first needed (never for prediction).
     const Csr& attributes() const {
-        if (!attributes_) attributes_ = std::make_shared<Csr>(transpose(*rows_, features_->n_attributes));
+        if (!attributes_) {
+            attributes_ = std::make_shared<Csr>(transpose(*rows_, features_->n_attributes));
+            if (features_->width == 1) everywhere_ = full_rows(*attributes_, rows_->size());
+        }
         return *attributes_;
     }
+    // Whether an attribute fires on every row; only where rows are single numbers, and after `attributes`.
+    bool everywhere(int64_t a) const { return !everywhere_.empty() && everywhere_[a]; }
 
     // The map of the given features only (ascending). Feature i of the result is features[i] of this map.
     LinearMap restrict(const int64_t* chosen, int64_t n, int threads = 1) const {
@@ -286,6 +304,7 @@ class LinearMap {
     std::shared_ptr<const Csr> rows_;
     std::shared_ptr<const FeatureRows> features_;
     mutable std::shared_ptr<const Csr> attributes_;
+    mutable std::vector<char> everywhere_;
 };
 
 }  // namespace parsimon

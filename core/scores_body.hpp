@@ -110,6 +110,19 @@ inline void scores(const LinearMap& map, const double* w, double* out, int threa
     });
 }
 
+// Sixteen running sums keep the vector units busy; they are added up in a fixed order.
+inline double dot(const double* a, const double* b, int64_t n) {
+    constexpr int64_t lanes = 16;
+    double sum[lanes] = {};
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes)
+        for (int64_t j = 0; j < lanes; ++j) sum[j] += a[i + j] * b[i + j];
+    for (; i < n; ++i) sum[i % lanes] += a[i] * b[i];
+    for (int64_t width = lanes / 2; width; width /= 2)
+        for (int64_t j = 0; j < width; ++j) sum[j] += sum[j + width];
+    return sum[0];
+}
+
 inline void pullback(const LinearMap& map, const double* mu, double* out, bool squared, int threads) {
     const Csr& attributes = map.attributes();
     const FeatureRows& features = map.features();
@@ -127,6 +140,11 @@ inline void pullback(const LinearMap& map, const double* mu, double* out, bool s
             for (int64_t a = cuts[piece]; a < cuts[piece + 1]; ++a) {
                 const int64_t begin = attributes.start[a], end = attributes.start[a + 1];
                 if (begin == end) continue;
+                if (map.everywhere(a) && !squared) {
+                    if (!features.all && features.start[a] == features.start[a + 1]) continue;
+                    out[features.all ? a : features.start[a]] += dot(attributes.value.data() + begin, mu, end - begin);
+                    continue;
+                }
                 if (features.whole_row(a)) {
                     Sum sum(width, total.data());
                     for (int64_t i = begin; i < end; ++i)
@@ -149,17 +167,4 @@ inline void pullback(const LinearMap& map, const double* mu, double* out, bool s
             }
         });
     });
-}
-
-// Sixteen running sums keep the vector units busy; they are added up in a fixed order.
-inline double dot(const double* a, const double* b, int64_t n) {
-    constexpr int64_t lanes = 16;
-    double sum[lanes] = {};
-    int64_t i = 0;
-    for (; i + lanes <= n; i += lanes)
-        for (int64_t j = 0; j < lanes; ++j) sum[j] += a[i + j] * b[i + j];
-    for (; i < n; ++i) sum[i % lanes] += a[i] * b[i];
-    for (int64_t width = lanes / 2; width; width /= 2)
-        for (int64_t j = 0; j < width; ++j) sum[j] += sum[j + width];
-    return sum[0];
 }

@@ -12,12 +12,12 @@ namespace {
 
 using Matrix = std::vector<std::vector<double>>;
 
-Csr random_rows(std::mt19937& random, int64_t n, int32_t n_attributes, bool valued) {
+Csr random_rows(std::mt19937& random, int64_t n, int32_t n_attributes, bool valued, bool full = false) {
     Csr rows;
     rows.start.push_back(0);
     for (int64_t r = 0; r < n; ++r) {
         for (int32_t a = 0; a < n_attributes; ++a)
-            if (random() % 3 == 0) {
+            if (full || random() % 3 == 0) {
                 rows.index.push_back(a);
                 if (valued) rows.value.push_back(static_cast<double>(random() % 7) - 3);
             }
@@ -100,6 +100,21 @@ TEST("scores and pullback are the products with Φ and its transpose") {
             for (const int64_t width : {1, 2, 3, 4, 5, 8, 13, 16, 20, 24, 28, 31, 32, 35, 36, 50})
                 for (const int64_t n_rows : {0, 1, 20})
                     check_products(LinearMap(random_rows(random, n_rows, 9, valued), random_features(random, 9, width, all)), random);
+}
+
+TEST("attributes that fire on every row are added up as plain vectors") {
+    std::mt19937 random(8);
+    for (const bool all : {true, false})
+        for (const int64_t n_rows : {1, 15, 16, 17, 40}) {
+            const LinearMap map(random_rows(random, n_rows, 9, true, true), random_features(random, 9, 1, all));
+            check_products(map, random);
+            for (int64_t a = 0; a < 9; ++a) CHECK(map.everywhere(a));
+        }
+    Csr twice = random_rows(random, 2, 1, true, true);  // one row has the attribute twice, the other not at all
+    twice.start = {0, 2, 2};
+    const LinearMap odd(twice, random_features(random, 1, 1, true));
+    check_products(odd, random);
+    CHECK(!odd.everywhere(0));
 }
 
 TEST("restricting keeps the columns of Φ that belong to the features") {

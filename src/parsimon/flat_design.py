@@ -28,12 +28,7 @@ class FlatDesign:
     @classmethod
     def build(cls, X: Any, n_labels: int, *, bias: bool = True, threads: int = 1) -> FlatDesign:
         """From a sparse or dense matrix; `bias` adds an attribute that always fires, the last. One label: a number."""
-        from scipy import sparse
-
-        X = sparse.csr_matrix(X, dtype=np.float64)
-        if bias:
-            X = sparse.csr_matrix(sparse.hstack([X, sparse.csr_matrix(np.ones((X.shape[0], 1)))]))
-        X.sort_indices()
+        X = _rows(X, bias)
         width = n_labels if n_labels > 2 else 1
         value = None if np.all(X.data == 1.0) else X.data
         rows = FeatureRows(X.shape[1], width)
@@ -109,3 +104,27 @@ class FlatDesign:
     def keeping(self) -> FlatDesign:
         """Itself: scores are in memory of their own."""
         return self
+
+
+FULL = 0.8  # of a dense matrix must not be zero, or only what is not zero is kept
+
+
+def _rows(X: Any, bias: bool) -> Any:
+    """A matrix in compressed sparse rows, with a last column of ones for a bias.
+
+    Where hardly anything is zero, zeros are kept too: rows and columns without a gap are plain vectors to the core.
+    """
+    from scipy import sparse
+
+    if sparse.issparse(X) or np.count_nonzero(X) < FULL * np.size(X) or not np.size(X):
+        X = sparse.csr_matrix(X, dtype=np.float64)
+        if bias:
+            X = sparse.csr_matrix(sparse.hstack([X, sparse.csr_matrix(np.ones((X.shape[0], 1)))]))
+        X.sort_indices()
+        return X
+    X = np.asarray(X, np.float64)
+    if bias:
+        X = np.column_stack([X, np.ones(len(X))])
+    n, d = X.shape
+    index = np.tile(np.arange(d, dtype=np.int32), n)
+    return sparse.csr_matrix((X.ravel(), index, np.arange(0, n * d + 1, d)), shape=(n, d))

@@ -200,7 +200,7 @@ def minimise(
         while length > 1e-3:
             trial = x.copy()
             trial[face] += length * step
-            trial[trial * x < 0] = 0.0
+            trial[np.sign(trial) == -np.sign(x)] = 0.0
             if value(trial - w) < now:
                 d = trial - w
                 break
