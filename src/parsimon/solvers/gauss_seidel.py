@@ -21,6 +21,8 @@ from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights
 from parsimon.solvers.grafting import extended, inner_solver, selected
 from parsimon.solvers.working_set import InnerSolver, look_at_all
 
+PATIENCE = 20  # steps on a block, after which others may look at the clock
+
 
 @dataclass(frozen=True)
 class GaussSeidel:
@@ -44,7 +46,7 @@ class GaussSeidel:
         return Requires(smooth_loss=True, separable_or_groups=True)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields after every block of features; `kkt` and `gap` are of all features, where all were looked at."""
+        """Yields after every block, and on long ones now and then; `kkt` and `gap` are of all features, where all were looked at."""
         inner = self.inner or inner_solver(problem.penalty)
         weights = extended(start.nonzero(), never_dropped(problem.penalty, problem.n_features))
         view, evaluations = look_at_all(problem, weights, 1.0), 1
@@ -76,20 +78,21 @@ class GaussSeidel:
                 free = Block.of(narrow, weights.values, block)
                 first = Weights(weights.values[block], None, len(block))
                 known = Known(loss, gradient[block], diagonal[block])
-                used = 0
-                for step in inner.iterate(free, first, inner.new_memory(), known):
-                    used = step.evaluations
+                rest = narrow.penalty.value(free.all_weights(np.zeros(len(block))))
+                for number, step in enumerate(inner.iterate(free, first, inner.new_memory(), known), start=1):
                     solved = step.kkt is not None and step.kkt <= 0.5 * self.tol * scale
-                    if solved or step.status is not None:
+                    ended = solved or step.status is not None
+                    weights = replace(weights, values=free.all_weights(step.weights.values))
+                    if ended or number % PATIENCE == 0:
+                        now = replace(seen, weights=weights, objective=step.objective + rest, kkt=None)
+                        yield replace(now, evaluations=evaluations + step.evaluations, gap=None)
+                    if ended:
                         break
-                weights = replace(weights, values=free.all_weights(step.weights.values))
                 loss, gradient, more = free.everywhere(weights.values)
-                evaluations += used + more
+                evaluations += step.evaluations + more
                 block = self._worst(narrow, weights, gradient, scale)
                 reached = loss + narrow.penalty.value(weights.values)
                 objective, falls = reached, reached < objective
-                now = replace(seen, weights=weights, objective=objective, evaluations=evaluations)
-                yield replace(now, kkt=None, gap=None)
             view, evaluations = look_at_all(problem, weights, 1.0), evaluations + 1
 
     def _worst(self, narrow: Problem, weights: Weights, gradient: Array, scale: float) -> IntArray:
