@@ -46,7 +46,7 @@ class GaussSeidel:
         return Requires(smooth_loss=True, separable_or_groups=True)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields after every block, and on long ones now and then; `kkt` and `gap` are of all features, where all were looked at."""
+        """Yields after every block, or now and then; `kkt` and `gap` are of all features, where all were looked at."""
         inner = self.inner or inner_solver(problem.penalty)
         weights = extended(start.nonzero(), never_dropped(problem.penalty, problem.n_features))
         view, evaluations = look_at_all(problem, weights, 1.0), 1
