@@ -118,12 +118,15 @@ def danish(asked: Asked) -> str:
     }
     budget = plan.budgets[0]
     learnt = {
-        "684 templates, MIRA": ("all templates", 0, PRESET),
-        f"group lasso, B = {budget}, then MIRA": ("group lasso", budget, PRESET),
-        f"coarse to fine, B = {budget}, then MIRA": ("coarse to fine", budget, PRESET),
-        f"{len(arc_preset('mcdonald'))} templates (the default), MIRA": ("all templates", 0, "mcdonald"),
+        "684 templates, MIRA": ("all templates", 0, PRESET, C),
+        f"group lasso, B = {budget}, then MIRA": ("group lasso", budget, PRESET, C),
+        f"coarse to fine, B = {budget}, then MIRA": ("coarse to fine", budget, PRESET, C),
+        f"{len(arc_preset(DEFAULT))} templates (the default), MIRA": ("all templates", 0, DEFAULT, DEFAULT_C),
     }
-    wanted = [{"way": way, "size": size, "preset": preset, **more} for way, size, preset in learnt.values()]
+    wanted = [
+        {"way": way, "size": size, "preset": preset, "most": most, **more}
+        for way, size, preset, most in learnt.values()
+    ]
     rows = []
     for name, told in zip(learnt, asked.outcomes(wanted), strict=True):
         if told is not None:
