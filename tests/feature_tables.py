@@ -59,6 +59,9 @@ class SmallTable:
     def attribute_name(self, feature: int) -> str:
         return self.all_features()[feature][1]
 
+    def firings(self) -> Any:
+        return np.ones(len(self.template_names()))
+
     def bias_features(self) -> Any:
         return np.array([f for f, (t, _, _) in enumerate(self.all_features()) if t in self.bias], np.int64)
 

@@ -47,6 +47,12 @@ class FeatureTable:
         node = self.space.node_templates(np.arange(self.space.n_node))
         return node, self.space.pair_templates(np.arange(self.space.n_pair))
 
+    def firings(self) -> Array:
+        """How many attributes each template has where it has any."""
+        if hasattr(self.space, "firings"):
+            return np.asarray(self.space.firings())
+        return np.ones(len(self.template_names()))
+
     def starts(self) -> tuple[IntArray, IntArray]:
         """The first feature of every attribute (and one past the last), for tokens and for steps."""
         return self.index.node.starts(), self.index.pair.starts() + self.index.node.n_features

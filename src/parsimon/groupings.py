@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from parsimon.arrays import BoolArray, IntArray
+from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.groups import BlockGroups, Groups, Rule, bounds, group_weights
 
@@ -61,6 +61,10 @@ class FeatureTable(Protocol):
         """The features that look at nothing but labels, ascending."""
         ...
 
+    def firings(self) -> Array:
+        """How many attributes each template has where it has any."""
+        ...
+
 
 class Grouping(Protocol):
     """A way to group features that are not numbered yet."""
@@ -88,14 +92,20 @@ class ByTemplate:
     """All features of a template are a group: templates are kept or dropped as a whole.
 
     With `keep_bias`, templates that look at nothing but labels (biases, label bigrams) are not penalised: they are
-    groups with the weight 0.
+    groups with the weight 0. With `by_firings`, a template that makes several attributes at a time (of all words
+    between the ends of an arc) has so many times the weight: whatever is learnt moves as many of its weights at once.
     """
 
     weight: Rule = "log2"
     keep_bias: bool = True
+    by_firings: bool = True
 
     def groups(self, features: FeatureTable) -> Groups:
         """Group m is template m."""
+        groups = self._groups(features)
+        return groups.reweighted(groups.weight * features.firings()) if self.by_firings else groups
+
+    def _groups(self, features: FeatureTable) -> Groups:
         runs = _TemplateRuns.of(features)
         n = len(runs.names)
         free = runs.bias & self.keep_bias

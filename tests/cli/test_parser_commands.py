@@ -113,7 +113,9 @@ def test_given_heads_stay(place, model, run):
     (place / "some.conllu").write_text("\n".join("\t".join(cells) for cells in rows))
     free = run("predict", model, place / "some.conllu").stdout
     kept = run("predict", model, place / "some.conllu", "--given-labels").stdout
-    heads = [[line.split("\t")[6] for line in text.splitlines() if line.startswith("1\t")] for text in (free, kept)]
+    heads = [
+        [line.split("\t")[6] for line in text.splitlines() if line.startswith("1\t")] for text in (free, kept)
+    ]
     assert heads[0][0] != "3"
     assert heads[1][0] == "3"
 

@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parsimon.feature_table import FeatureTable
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import arc_preset
 from parsimon.features.arc_templates import ArcTemplates
-from toy_treebanks import attributes_of_arc, random_treebank
+from parsimon.groupings import ByTemplate
+from parsimon.parser_model import index_of_arcs
+from toy_treebanks import attributes_of_arc, random_treebank, treebank_of
 
 MIXED = ArcTemplates.parse(
     """
@@ -200,3 +203,21 @@ def test_the_border_checks_its_arrays():
         dictionary.attributes(sentences, 0, 2, np.array([1, 0, 0, 0, 0], np.int32))
     with pytest.raises(ValueError, match="ascend"):
         dictionary.restrict(np.array([1, 0]))
+
+
+def test_how_often_templates_fire_where_they_do() -> None:
+    words = [
+        ("a", "a", "D", "_", 4, "x"),
+        ("b", "b", "A", "A=1|B=2|C=3", 4, "x"),
+        ("c", "c", "A", "A=1", 4, "x"),
+        ("d", "d", "N", "_", 0, "root"),
+    ]
+    space = ArcFeatures(ArcTemplates.parse("h.upos+m.upos\nb.form\nm.feat\nm.feat+b.upos"))
+    assert space.firings().tolist() == [1.0, 1.0, 1.0, 1.0]
+    space.learn(treebank_of([words]))
+    # Between are b c, c, nothing and a b c; feats are 3 and 1; both together 3 · 1 for b, and c has nothing between.
+    assert space.firings().tolist() == [1.0, 2.0, 2.0, 3.0]
+    features = FeatureTable(space, index_of_arcs(space), ("arc",))
+    weight = ByTemplate(weight="ones").groups(features).weight
+    assert weight.tolist() == [1.0, 2.0, 2.0, 3.0]
+    assert ByTemplate(weight="ones", by_firings=False).groups(features).weight.tolist() == [1.0] * 4

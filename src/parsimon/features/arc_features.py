@@ -24,6 +24,7 @@ __all__ = ["ArcFeatures"]
 # What stands where there is no word: the first strings of every table. No word has a tab in it.
 NO_WORD = ("\troot", "\tstart", "\tend")
 SHOWN = ("<root>", "<start>", "<end>")
+SAMPLED = 50  # sentences, to find out how often templates fire
 
 
 def new_strings() -> StringTable:
@@ -61,6 +62,7 @@ class ArcFeatures:
         none = np.zeros(len(self.templates), np.int64)
         self.dictionary = ArcDictionary(start, tests, none, np.zeros(0, np.int32))
         self._learnt_from: tuple[ArcSentences, IntArray] | None = None
+        self._lengths: IntArray = np.zeros(0, np.int32)
 
     @property
     def n_node(self) -> int:
@@ -74,6 +76,7 @@ class ArcFeatures:
         heads = np.ascontiguousarray(treebank.heads, np.int32)
         self.dictionary = ArcDictionary.supported(start, tests, sentences, heads, self.cutoff, threads)
         self._learnt_from = sentences, heads
+        self._lengths = treebank.lengths
         return sentences
 
     def observe(self, treebank: Treebank) -> ArcSentences:
@@ -162,6 +165,22 @@ class ArcFeatures:
     def pair_templates(self, attributes: IntArray) -> IntArray:
         """There are none."""
         return np.zeros(0, np.int32)
+
+    def firings(self) -> Array:
+        """How many attributes each template has on an arc where it has any, in the first of the trees learnt from.
+
+        It is one for most, several for those that look at all words between or at single morphological features.
+        """
+        n_templates, n = len(self.templates), min(len(self._lengths), SAMPLED)
+        if self._learnt_from is None or not n:
+            return np.ones(n_templates)
+        sentences, heads = self._learnt_from
+        start, index = self.dictionary.attributes(sentences, 0, n, heads[: int(self._lengths[:n].sum())])
+        template = self.node_templates(index).astype(np.int64)
+        arc = np.repeat(np.arange(len(start) - 1), np.diff(start))
+        arcs = np.bincount(np.unique(arc * n_templates + template) % n_templates, minlength=n_templates)
+        mean: Array = np.bincount(template, minlength=n_templates) / np.maximum(arcs, 1)
+        return np.where(arcs == 0, 1.0, mean)
 
     def constant(self) -> tuple[IntArray, IntArray]:
         """Attributes of templates that look at no word: the bias, direction and length."""
