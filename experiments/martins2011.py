@@ -2,7 +2,7 @@
 
 Every table and figure is a function; `python experiments/martins2011.py table1 --write` runs one and puts it into
 docs/results/martins2011.md beside what the paper published. Choices were made on a held-out tenth of the training
-data (`explore`), never on the test data.
+data (`explore`), never on the test data. Dependency parsing is in martins2011_parsing.py.
 """
 
 from __future__ import annotations
