@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,15 +12,6 @@ import pytest
 
 from parsimon.features.arc_templates import ArcTemplates
 from toy_treebanks import random_treebank, treebank_of
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """Experiments are programs, not a package: they find each other in their folder."""
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-    return import_module
 
 
 @pytest.fixture

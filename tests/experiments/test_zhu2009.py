@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,13 +15,6 @@ from parsimon.solvers import Event, Result, Status, Weights
 
 ROOT = Path(__file__).parents[2]
 FEW = {"name": "synthetic", "seed": 0, "scale": 1.0, "sequences": 30, "parts": 3}
-
-
-@pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """Experiments are programs, not a package: they find each other in their folder."""
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-    return import_module
 
 
 @pytest.fixture

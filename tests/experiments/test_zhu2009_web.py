@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,15 +11,6 @@ import pytest
 from parsimon.features.columns import Labels
 from parsimon.features.tree_columns import tree_columns
 from parsimon.html import label_page, page_tree, read_page
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """Experiments are programs, not a package: they find each other in their folder."""
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-    return import_module
 
 
 @pytest.fixture

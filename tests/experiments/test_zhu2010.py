@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,15 +16,6 @@ from parsimon.mrf_design import MRFDesign
 from parsimon.problem import Problem
 from parsimon.solvers import Iterate, Requires, Status, Weights
 from parsimon.structures import Graph
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """Experiments are programs, not a package: they find each other in their folder."""
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-    return import_module
 
 
 @pytest.fixture
