@@ -96,13 +96,14 @@ $(VENV)/.built: $(VENV)/.tools pyproject.toml CMakeLists.txt $(CORE)
 	@PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-build-isolation --editable .
 	@touch $@
 
+# Parsimon itself is there by now; only what its extras name is installed.
 $(VENV)/.dev: pyproject.toml | $(VENV)/.built
 	@echo 'Installing what tests and checks need …'
-	@PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-build-isolation --editable '.[dev]'
+	@$(PIP) 'parsimon[dev]'
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/.built
-	@PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-build-isolation --editable '.[benchmark]'
+	@$(PIP) 'parsimon[benchmark]'
 	@touch $@
 
 # The core changed after the last installation: build it again before anything runs.
