@@ -156,12 +156,14 @@ class ByOrder:
     """Coarse to fine: the group of a template a has the features of all templates b with a ⪯ b.
 
     So b is kept only if a is (Martins et al. 2011, §3.1). The groups overlap. Templates that the order does not name
-    are groups by themselves, and so are biases and label bigrams with `keep_bias`, with the weight 0.
+    are groups by themselves, and so are biases and label bigrams with `keep_bias`, with the weight 0. With
+    `by_firings`, the group of a has as many times the weight as a makes attributes at a time, as in `ByTemplate`.
     """
 
     order: Order
     weight: Rule = "log2"
     keep_bias: bool = True
+    by_firings: bool = True
 
     def groups(self, features: FeatureTable) -> Groups:
         """Group a is template a of the order; those that it does not name follow."""
@@ -182,7 +184,11 @@ class ByOrder:
         others = np.flatnonzero(place < 0)
         names = [*self.order.names, *(runs.names[t] for t in others)]
         sets += [np.array([t]) for t in others]
-        return runs.unions(sets, names, self.weight, np.array([*free, *kept[others]], bool))
+        groups = runs.unions(sets, names, self.weight, np.array([*free, *kept[others]], bool))
+        if not self.by_firings:
+            return groups
+        times = dict(zip(runs.names, features.firings(), strict=True))
+        return groups.reweighted(groups.weight * np.array([times[name] for name in names]))
 
 
 @dataclass(frozen=True)

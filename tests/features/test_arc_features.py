@@ -11,8 +11,9 @@ from parsimon.feature_table import FeatureTable
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import arc_preset
 from parsimon.features.arc_templates import ArcTemplates
-from parsimon.groupings import ByTemplate
+from parsimon.groupings import ByOrder, ByTemplate
 from parsimon.parser_model import index_of_arcs
+from parsimon.template_order import TemplateOrder
 from toy_treebanks import attributes_of_arc, random_treebank, treebank_of
 
 MIXED = ArcTemplates.parse(
@@ -221,3 +222,6 @@ def test_how_often_templates_fire_where_they_do() -> None:
     weight = ByTemplate(weight="ones").groups(features).weight
     assert weight.tolist() == [1.0, 2.0, 2.0, 3.0]
     assert ByTemplate(weight="ones", by_firings=False).groups(features).weight.tolist() == [1.0] * 4
+    order = TemplateOrder.from_arcs(space.templates)
+    assert ByOrder(order, weight="ones").groups(features).weight.tolist() == [1.0, 2.0, 2.0, 3.0]
+    assert ByOrder(order, weight="ones", by_firings=False).groups(features).weight.tolist() == [1.0] * 4
