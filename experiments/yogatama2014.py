@@ -57,9 +57,9 @@ class Asked:
     tasks: tuple[str, ...]
     write: bool
 
-    def tuned(self, task: str, method: str, **more: Any) -> dict[str, Any] | None:
+    def tuned(self, task: str, method: str, job: str = "tune", **more: Any) -> dict[str, Any] | None:
         """What came of a search, said as soon as it is known."""
-        told = self.jobs.outcome("tune", task=task, method=method, **more)
+        told = self.jobs.outcome(job, task=task, method=method, **more)
         if told is not None:
             say(
                 f"{task}, {method}{more or ''}: test {percent(told['test'])} (dev {percent(told['dev'])}), "
@@ -142,6 +142,27 @@ def rotation(asked: Asked) -> str:
     rows.append([*cells, published_mean(NEWS)])
     titles = [TITLES[method] for method in ROTATED]
     return table(["accuracy", *titles, "published: lasso, ridge, elastic net, sentence"], rows)
+
+
+def cross_validated(asked: Asked) -> str:
+    """Strengths chosen by all fifths of the training messages together, and a model of all of them."""
+    rows, known, chosen = [], {}, []
+    for task in NEWS:
+        told = {method: asked.tuned(task, method, "cross_validate") for method in ROTATED}
+        known[task] = {method: one for method, one in told.items() if one is not None}
+        cells = [f"{percent(one['test'])} ({100 * one['size']:.0f})" if one else "–" for one in told.values()]
+        rows.append([task, *cells, published(task)])
+        for method in ("sentence", "no sentences"):
+            one = told[method]
+            if one is not None:
+                named = ", ".join(f"{name} {value:g}" for name, value in one["settings"].items())
+                chosen.append([task, TITLES[method], named, whole(one["iterations"]), percent(one["dev"])])
+    means = [average(known, NEWS, method) for method in ROTATED]
+    rows.append(["mean, newsgroups", *means, published_mean(NEWS)])
+    titles = [TITLES[method] for method in ROTATED]
+    first = table(["accuracy (size)", *titles, "published: lasso, ridge, elastic net, sentence"], rows)
+    second = table(["", "", "chosen", "rounds", "accuracy on fifths"], chosen)
+    return f"{first}\n{second}\n{tests_of(known)}"
 
 
 def settings(asked: Asked) -> str:
@@ -279,6 +300,7 @@ def worth_showing(documents: Any, relevance: Any) -> int:
 PARTS: dict[str, Callable[[Asked], str]] = {
     "table2": table2,
     "rotation": rotation,
+    "cross_validated": cross_validated,
     "settings": settings,
     "search": search,
     "times": times,

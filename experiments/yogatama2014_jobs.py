@@ -6,11 +6,12 @@ made of them are in yogatama2014.py.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,12 @@ class Tuning:
     @classmethod
     def of(cls, name: str, threads: int, fifth: int = 4) -> Tuning:
         """Reads the documents."""
-        given, training = documents_of(name, fifth), DocumentTraining(reader=reader_of(name), threads=threads)
+        return cls.made(documents_of(name, fifth), reader_of(name), threads)
+
+    @classmethod
+    def made(cls, given: Documents, reader: TextReader, threads: int) -> Tuning:
+        """The words are those of the documents to learn from."""
+        training = DocumentTraining(reader=reader, threads=threads)
         task = training.prepare(training.reader.read(given.train[0]), given.train[1])
         number = {label: i for i, label in enumerate(task.labels)}
         matrices = [task.bag.matrix(training.reader.read(part[0])) for part in (given.dev, given.test)]
@@ -133,6 +139,46 @@ def tune(*, task: str, method: str, threads: int, fifth: int = 4) -> dict[str, A
         "words": len(t.task.bag.words),
         "groups": t.task.corpus.n_sentences,
     }
+
+
+FIFTHS = 5
+
+
+def cross_validate(*, task: str, method: str, threads: int) -> dict[str, Any]:
+    """Chooses strengths, and rounds of stopped ADMM, by all fifths of the training messages; then learns from all."""
+    tried: dict[str, list[list[tuple[float, int]]]] = {}
+    began = time.perf_counter()
+    for fifth in range(FIFTHS):
+        t = Tuning.of(task, threads, fifth)
+        for trial in METHODS[method](t):
+            tried.setdefault(json.dumps(trial.settings), []).append(curve(trial))
+    ranked = [
+        (mean(score for score, _ in fits), -mean(size for _, size in fits), rounds, settings)
+        for settings, curves in tried.items()
+        for rounds, fits in enumerate(zip(*curves, strict=False), start=1)  # as many as all of them have
+    ]
+    score, _, rounds, settings = max(ranked, key=lambda one: one[:2])
+    given = documents_of(task)
+    everything = replace(given, train=(given.train[0] + given.dev[0], given.train[1] + given.dev[1]))
+    t = Tuning.made(everything, reader_of(task), threads)
+    weights = fit_once(t, method, {"settings": json.loads(settings), "iterations": rounds}).weights
+    right = t.right(weights)
+    return {
+        "settings": json.loads(settings),
+        "dev": score,
+        "test": right.count("1") / len(right),
+        "right": right,
+        "size": weights.n_active / weights.n_features,
+        "iterations": rounds,
+        "fits": sum(map(len, tried.values())),
+        "seconds": time.perf_counter() - began,
+    }
+
+
+def curve(trial: Trial) -> list[tuple[float, int]]:
+    """Score and size after every round of ADMM; of anything else there is only the end."""
+    rounds = [(event.dev, event.active) for event in trial.result.history if event.dev is not None]
+    return rounds or [(trial.score, trial.size)]
 
 
 def time_fits(*, task: str, chosen: dict[str, Any], repeats: int, threads: int) -> dict[str, Any]:
@@ -220,4 +266,4 @@ def everything(groups: int, reader: TextReader) -> tuple[list[str], list[str]]:
     return [texts[i] for i in chosen], [labels[i] for i in chosen]
 
 
-JOBS: dict[str, Job] = {"tune": tune, "time_fits": time_fits, "grow": grow}
+JOBS: dict[str, Job] = {"tune": tune, "cross_validate": cross_validate, "time_fits": time_fits, "grow": grow}
