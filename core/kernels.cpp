@@ -17,19 +17,9 @@
 namespace parsimon {
 
 namespace baseline {
-#include "exp_body.hpp"
-#include "lanes_body.hpp"
-#include "scores_body.hpp"
-#include "chain_body.hpp"
-#include "tree_body.hpp"
-#include "chain_decoding_body.hpp"
-#include "tree_decoding_body.hpp"
-#include "screen_body.hpp"
-#include "window_body.hpp"
-#include "descent_body.hpp"
-constexpr Kernels table{"baseline",  scores,       pullback,    chain_marginals, chain_variances, chain_score, chain_add,
-                        chain_argmax, chain_kbest, chain_sample, tree_argmax, tree_kbest, tree_sample, chain_window, screen_pairs, screen_nodes, descend,
-                        dot,          exponentials};
+#define PARSIMON_INSTRUCTION_SET "baseline"
+#include "kernel_bodies.hpp"
+#undef PARSIMON_INSTRUCTION_SET
 }  // namespace baseline
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
@@ -41,19 +31,9 @@ constexpr Kernels table{"baseline",  scores,       pullback,    chain_marginals,
 #pragma GCC target("avx2,fma,bmi,bmi2,lzcnt")
 #endif
 namespace v3 {
-#include "exp_body.hpp"
-#include "lanes_body.hpp"
-#include "scores_body.hpp"
-#include "chain_body.hpp"
-#include "tree_body.hpp"
-#include "chain_decoding_body.hpp"
-#include "tree_decoding_body.hpp"
-#include "screen_body.hpp"
-#include "window_body.hpp"
-#include "descent_body.hpp"
-constexpr Kernels table{"x86-64-v3", scores,       pullback,    chain_marginals, chain_variances, chain_score, chain_add,
-                        chain_argmax, chain_kbest, chain_sample, tree_argmax, tree_kbest, tree_sample, chain_window, screen_pairs, screen_nodes, descend,
-                        dot,          exponentials};
+#define PARSIMON_INSTRUCTION_SET "x86-64-v3"
+#include "kernel_bodies.hpp"
+#undef PARSIMON_INSTRUCTION_SET
 }  // namespace v3
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -82,7 +82,7 @@ struct PartSums {
 //
 //     P(y_{t−1} = x, y_t = y) = left[t − 1][x] · pair[t](x, y) · right[t][y]
 //
-// with pair scores lifted (see chain_body.hpp). Sequences done in logs have logarithms of all three. In trees left[t] takes
+// with pair scores lifted (see pair_table_body.hpp). Sequences done in logs have logarithms of all three. In trees left[t] takes
 // the place of left[t − 1]: a node's children have each their own.
 struct ChainPosterior {
     int64_t n_labels = 0, stride = 0;

@@ -1,5 +1,5 @@
 // The recursions over trees: once upwards, once downwards, over any semiring. Included once per instruction set, inside a
-// namespace, after chain_body.hpp, whose semirings, matrices and single pairs they share; see kernels.cpp.
+// namespace, after chain_marginals_body.hpp; semirings, matrices and single pairs are those of chains. See kernels.cpp.
 //
 //     B_t = node_t ∘ Π m_c over the children c of t      m_t = pair_t ⊗ B_t, a message to the parent
 //     μ_root = B_root / Z                                left_t = μ_parent / m_t          μ_t = (left_t ⊗ pair_t) ∘ B_t
