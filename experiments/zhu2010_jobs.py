@@ -18,6 +18,7 @@ from endings import ProcessorTime, Steady
 from jobs import Job, peak_mb
 from parsimon.arrays import Array, IntArray
 from parsimon.data import load_conll2000, load_ocr_letters, make_network, make_sequences
+from parsimon.feature_table import FeatureTable
 from parsimon.features.columns import Labels
 from parsimon.features.item_features import MatrixFeatures, SparseSequences
 from parsimon.features.presets import get_preset
@@ -177,8 +178,18 @@ def solved(
     return told(result, task.problem, seconds, processors) | {
         "score": score(result.weights),
         "candidates": task.problem.n_features,
+        "attributes": n_attributes(task.features, result.weights),
         "way": way.points,
     }
+
+
+def n_attributes(features: FeatureTable, weights: Weights) -> int:
+    """How many attributes have a weight that is not zero, with whatever label."""
+    kept = weights.nonzero()
+    assert kept.features is not None
+    node, pair = features.starts()
+    starts = np.concatenate([node[:-1], pair[:-1]])
+    return len(np.unique(np.searchsorted(starts, kept.features, side="right")))
 
 
 @dataclass
