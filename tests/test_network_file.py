@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from changed_models import changed
 from parsimon import MarkovNetwork
 from parsimon.errors import ParsimonError
 from parsimon.model_file import dump_model, parse_model
@@ -42,18 +42,6 @@ def test_states_of_all_types_come_back(tmp_path: Path) -> None:
     assert [type(state) for states in again for state in states] == [str, str, int, int, bool, bool]
 
 
-def changed(change: Any) -> bytes:
-    """A model file with its header and arrays changed by hand."""
-    from safetensors.numpy import load, save
-
-    content = dump_model(fitted("pseudo-likelihood", "exact", "potts").model_)
-    length = int.from_bytes(content[:8], "little")
-    header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["parsimon"])
-    tensors = dict(load(content))
-    change(header, tensors)
-    return bytes(save(tensors, metadata={"parsimon": json.dumps(header)}))
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -84,7 +72,7 @@ def changed(change: Any) -> bytes:
 )
 def test_damaged_files_are_refused(change: Any) -> None:
     with pytest.raises(ParsimonError, match="the model is damaged"):
-        parse_model(changed(change))
+        parse_model(changed(dump_model(fitted("pseudo-likelihood", "exact", "potts").model_), change))
 
 
 def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
