@@ -1,14 +1,47 @@
-"""What the programs of experiments understand on the command line, and how they run."""
+"""What the programs of experiments understand on the command line, what their parts are given, and how they run."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from jobs import Job, Jobs, run_job, run_parts
-from results import say
+from jobs import Job, Jobs, run_job, run_parts, several
+from results import figure, say
+
+Outcome = dict[str, Any] | None
+Plan = TypeVar("Plan")
+
+
+@dataclass(frozen=True)
+class Request(Generic[Plan]):
+    """What was asked for on the command line of a program whose jobs run several at a time."""
+
+    jobs: Jobs
+    parallel: int
+    plan: Plan  # how much is run
+    write: bool
+
+    def outcomes(self, job: str, wanted: Sequence[dict[str, Any]]) -> list[Outcome]:
+        """What came of jobs, several at a time; None where one failed."""
+        return several(lambda settings: self.outcome(job, settings), wanted, self.parallel)
+
+    def outcome(self, job: str, settings: dict[str, Any]) -> Outcome:
+        """What came of a job, said as soon as it is known."""
+        told = self.jobs.outcome(job, **settings)
+        if told is not None:
+            say(self.line(job, settings, told))
+        return told
+
+    def line(self, job: str, settings: dict[str, Any], told: dict[str, Any]) -> str:
+        """An outcome in a line."""
+        raise NotImplementedError
+
+    def figure(self, name: str, draw: Callable[[Any], None], width: float = 7.0, height: float = 4.2) -> str:
+        """A figure of the page; without --write there is none, for it would take the place of the one that is there."""
+        return f"\n{figure(name, draw, width, height)}" if self.write else ""
 
 
 def command_line(

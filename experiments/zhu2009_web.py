@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from jobs import Jobs, several
 from parsimon.report.markdown import table
-from program import command_line, run_program
-from results import PAGES, figure, percent, say, whole
+from program import Request, command_line, run_program
+from results import PAGES, percent, whole
 from zhu2009_web_jobs import JOBS, METHODS
 
 PAGE = "zhu2009_web.md"
@@ -58,16 +57,10 @@ class Plan:
 SMALL = Plan(shares=(0.2, 0.5), draws=2, sites=(5,), site_draws=1, seconds=1.0, limit=12, every=3)
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Request[Plan]):
     """What was asked for on the command line."""
 
-    jobs: Jobs
-    parallel: int
-    plan: Plan
-    write: bool
-
-    def outcomes(self, keys: Sequence[Key], chosen: dict[str, dict[str, float]]) -> dict[Key, Told]:
+    def tested(self, keys: Sequence[Key], chosen: dict[str, dict[str, float]]) -> dict[Key, Told]:
         """What came of all methods with the strengths chosen, by structure, share (or sites) and draw."""
         wanted = [
             {
@@ -83,19 +76,17 @@ class Asked:
 
     def run(self, wanted: Sequence[dict[str, Any]]) -> list[Told | None]:
         """Outcomes of fits, several at a time; None where one failed."""
-        return several(self.outcome, wanted, self.parallel)
+        limits = {"seconds": self.plan.seconds, "limit": self.plan.limit}
+        return self.outcomes("fit", [{**settings, **limits} for settings in wanted])
 
-    def outcome(self, settings: dict[str, Any]) -> Told | None:
-        """What came of a job, said as soon as it is known."""
-        told = self.jobs.outcome("fit", **settings, seconds=self.plan.seconds, limit=self.plan.limit)
-        if told is not None:
-            scores = ", ".join(
-                f"{method} {' '.join(percent(one['f1']) for one in fits)}"
-                for method, fits in told["fits"].items()
-            )
-            seconds = sum(one["seconds"] for fits in told["fits"].values() for one in fits)
-            say(f"{settings['structure']} {settings['part']}: {scores} ({seconds:.0f} s)")
-        return told
+    def line(self, job: str, settings: dict[str, Any], told: Told) -> str:
+        """F1 of all methods."""
+        scores = ", ".join(
+            f"{method} {' '.join(percent(one['f1']) for one in fits)}"
+            for method, fits in told["fits"].items()
+        )
+        seconds = sum(one["seconds"] for fits in told["fits"].values() for one in fits)
+        return f"{settings['structure']} {settings['part']}: {scores} ({seconds:.0f} s)"
 
     def prepared(self) -> Told:
         """How large the pages are; once that is known, they are kept where jobs find them."""
@@ -103,10 +94,6 @@ class Asked:
         if told is None:
             raise SystemExit(2)
         return told
-
-    def figure(self, name: str, draw: Callable[[Any], None], width: float, height: float) -> str:
-        """A figure of the page; without --write there is none, for it would take the place of the one that is there."""
-        return f"\n{figure(name, draw, width, height)}" if self.write else ""
 
 
 # --- Strengths ----------------------------------------------------------------------------------------------
@@ -170,7 +157,7 @@ def shares(asked: Asked) -> dict[Key, Told]:
     """All draws at all shares; draw by draw, so that what was finished when time was up is all of some draws."""
     chosen = chosen_strengths(asked)
     keys = [(s, share, d) for d, share, s in product(range(asked.plan.draws), asked.plan.shares, STRUCTURES)]
-    return asked.outcomes(keys, chosen)
+    return asked.tested(keys, chosen)
 
 
 def figure7(asked: Asked) -> str:
@@ -256,7 +243,7 @@ def sites(asked: Asked) -> str:
     plan = asked.plan
     chosen = chosen_strengths(asked)
     keys = [(s, n, d) for d, n, s in product(range(plan.site_draws), plan.sites, STRUCTURES)]
-    told = asked.outcomes(keys, chosen)
+    told = asked.tested(keys, chosen)
     head = ["", "", *(f"{n} sites, {what}" for n in plan.sites for what in ("F1", "records"))]
     rows = [
         [

@@ -16,18 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from jobs import Jobs, several
 from parsimon.report.markdown import table
-from program import command_line, run_program
-from results import PAGES, figure, panels_of, percent, say, whole
+from program import Outcome, Request, command_line, run_program
+from results import PAGES, panels_of, percent, whole
 from zhu2010_jobs import JOBS, METHODS, SIDE
 
 PAGE = "zhu2010.md"
 REMEMBERED = PAGES.parents[1] / "build" / "zhu2010.jsonl"
 SELECTING = tuple(method for method in METHODS if method != "Full-Opt.-L1")
 FULL = "Full-Opt.-L1"
-
-Outcome = dict[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -83,30 +80,13 @@ SHARE = 0.1  # the strength on images, for each of them
 CENTRED_SHARE = 0.2
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Request[Plan]):
     """What was asked for on the command line."""
 
-    jobs: Jobs
-    parallel: int
-    plan: Plan
-    write: bool
-
-    def outcomes(self, job: str, wanted: Sequence[dict[str, Any]]) -> list[Outcome]:
-        """What came of jobs, several at a time; None where one failed."""
-        return several(lambda settings: self.outcome(job, settings), wanted, self.parallel)
-
-    def outcome(self, job: str, settings: dict[str, Any]) -> Outcome:
-        """What came of a job, said as soon as it is known."""
-        told = self.jobs.outcome(job, **settings)
-        if told is not None:
-            numbers = {name: value for name, value in told.items() if isinstance(value, int | float | str)}
-            say(f"{settings}: " + ", ".join(f"{name} {shown(value)}" for name, value in numbers.items()))
-        return told
-
-    def figure(self, name: str, draw: Callable[[Any], None], width: float = 7.0, height: float = 4.2) -> str:
-        """A figure of the page; without --write there is none, for it would take the place of the one that is there."""
-        return f"\n{figure(name, draw, width, height)}" if self.write else ""
+    def line(self, job: str, settings: dict[str, Any], told: dict[str, Any]) -> str:
+        """All numbers of an outcome."""
+        numbers = {name: value for name, value in told.items() if isinstance(value, int | float | str)}
+        return f"{settings}: " + ", ".join(f"{name} {shown(value)}" for name, value in numbers.items())
 
 
 def shown(value: float | str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from changed_models import changed, setting, tensor, without
 from parsimon.document_inspect import heaviest_words, shares, summary
 from parsimon.document_model import DocumentModel
 from parsimon.errors import ParsimonError
@@ -208,47 +208,12 @@ def test_one_kind_where_the_other_is_needed(tmp_path: Path) -> None:
 def test_a_splitter_that_is_not_installed_is_no_damage(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    content = changed("counts", setting("reader", "sentences", to="sentencex"))
+    content = changed(dump_model(model_of("counts", 3)), setting("reader", "sentences", to="sentencex"))
     monkeypatch.setitem(sys.modules, "sentencex", None)
     with pytest.raises(
         ParsimonError, match="cannot be used: the sentence splitter sentencex is not installed"
     ):
         parse_model(content)
-
-
-def changed(values: str, change: Any) -> bytes:
-    """A model file with its header and arrays changed by hand."""
-    from safetensors.numpy import load, save
-
-    content = dump_model(model_of(values, 3))
-    length = int.from_bytes(content[:8], "little")
-    header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["parsimon"])
-    tensors = dict(load(content))
-    change(header, tensors)
-    return bytes(save(tensors, metadata={"parsimon": json.dumps(header)}))
-
-
-def setting(*path: Any, to: Any) -> Any:
-    def change(header: Any, tensors: Any) -> None:
-        for key in path[:-1]:
-            header = header[key]
-        header[path[-1]] = to
-
-    return change
-
-
-def tensor(name: str, to: Any) -> Any:
-    def change(header: Any, tensors: Any) -> None:
-        tensors[name] = np.ascontiguousarray(to(tensors[name]))
-
-    return change
-
-
-def without(name: str) -> Any:
-    def change(header: Any, tensors: Any) -> None:
-        header.pop(name) if name in header else tensors.pop(name)
-
-    return change
 
 
 HOSTILE = {
@@ -299,7 +264,7 @@ HOSTILE = {
 @pytest.mark.parametrize(("values", "change"), HOSTILE.values(), ids=HOSTILE)
 def test_hostile_files(values: str, change: Any) -> None:
     with pytest.raises(ParsimonError) as caught:
-        parse_model(changed(values, change))
+        parse_model(changed(dump_model(model_of(values, 3)), change))
     assert "\n" not in str(caught.value)
 
 

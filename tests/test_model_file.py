@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from changed_models import changed, setting, tensor, without
 from parsimon.errors import ParsimonError
 from parsimon.features import (
     Columns,
@@ -206,7 +207,7 @@ def test_other_safetensors_are_not_models(tmp_path: Path) -> None:
 
 
 def test_a_newer_version() -> None:
-    content = changed("items", lambda header, tensors: header.update(format=FORMAT + 1))
+    content = changed(content_of("items"), lambda header, tensors: header.update(format=FORMAT + 1))
     with pytest.raises(
         ParsimonError, match=f"has format {FORMAT + 1}, but this version of Parsimon reads up to {FORMAT}"
     ):
@@ -241,41 +242,6 @@ def test_random_bytes(content: bytes) -> None:
         parse_model(content)
     with pytest.raises(ParsimonError):
         parse_model(len(content).to_bytes(8, "little") + content)
-
-
-def changed(kind: str, change: Any) -> bytes:
-    """A model file with its header and arrays changed by hand."""
-    from safetensors.numpy import load, save
-
-    content = content_of(kind)
-    length = int.from_bytes(content[:8], "little")
-    header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["parsimon"])
-    tensors = dict(load(content))
-    text = change(header, tensors)
-    return bytes(save(tensors, metadata={"parsimon": text if isinstance(text, str) else json.dumps(header)}))
-
-
-def setting(*path: Any, to: Any) -> Any:
-    def change(header: Any, tensors: Any) -> None:
-        for key in path[:-1]:
-            header = header[key]
-        header[path[-1]] = to
-
-    return change
-
-
-def without(name: str) -> Any:
-    def change(header: Any, tensors: Any) -> None:
-        header.pop(name) if name in header else tensors.pop(name)
-
-    return change
-
-
-def tensor(name: str, to: Any) -> Any:
-    def change(header: Any, tensors: Any) -> None:
-        tensors[name] = np.ascontiguousarray(to(tensors[name]))
-
-    return change
 
 
 HOSTILE = {
@@ -347,7 +313,7 @@ HOSTILE = {
 @pytest.mark.parametrize(("kind", "change"), HOSTILE.values(), ids=HOSTILE)
 def test_hostile_files(kind: str, change: Any) -> None:
     """An error that says so, or (where the change does no harm) a model that can be used."""
-    content, message = changed(kind, change), ""
+    content, message = changed(content_of(kind), change), ""
     try:
         use(parse_model(content), kind)
     except ParsimonError as error:
@@ -370,5 +336,6 @@ FATAL = [
 
 @pytest.mark.parametrize("name", FATAL)
 def test_what_could_only_fail_later_is_found_when_loading(name: str) -> None:
+    kind, change = HOSTILE[name]
     with pytest.raises(ParsimonError):
-        parse_model(changed(*HOSTILE[name]))
+        parse_model(changed(content_of(kind), change))

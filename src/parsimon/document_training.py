@@ -19,7 +19,6 @@ from parsimon.penalties import ElasticNet, Penalty, SentenceLasso
 from parsimon.problem import Problem
 from parsimon.solvers import ADMM, Result, Validation, Weights
 from parsimon.solvers.admm import Stopping
-from parsimon.solvers.base import thinned
 from parsimon.text.bag_of_words import BagOfWords, FittedBag
 from parsimon.text.corpus import Corpus
 from parsimon.text.reader import TextReader
@@ -203,12 +202,7 @@ class DocumentTraining:
             "documents": len(task.corpus),
             "sentences": task.corpus.n_sentences,
             "candidate_words": len(task.bag.words),
-            "status": result.status.value,
-            "objective": result.objective,
-            "kkt": result.kkt,
-            "gap": result.gap,
-            "iterations": len(result.history),
-            "history": thinned(result.history),
+            **result.told(),
         }
         if result.relevance is not None:
             told["groups_in_all"] = len(result.relevance)

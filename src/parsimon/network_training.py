@@ -20,7 +20,6 @@ from parsimon.network_stability import edge_frequencies
 from parsimon.penalties import ElasticNet, GroupLasso, Penalty
 from parsimon.problem import Batch, Problem
 from parsimon.solvers import Monitor, Result, Solver, Status, Weights, choose_solver, drive
-from parsimon.solvers.base import thinned
 from parsimon.structures.graph import Graph
 from parsimon.structures.pairwise_mrf import PairwiseMRF
 from parsimon.structures.table import Table
@@ -295,12 +294,7 @@ class NetworkTraining:
             "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
             "rows": len(task.table),
             "candidate_edges": len(task.edges),
-            "status": result.status.value,
-            "objective": result.objective,
-            "kkt": result.kkt,
-            "gap": result.gap,
-            "iterations": len(result.history),
-            "history": thinned(result.history),
+            **result.told(),
         }
         if stable is not None:
             told |= {

@@ -27,6 +27,11 @@ def tables(load: Callable[[str], Any]) -> Any:
     return load("zhu2009")
 
 
+@pytest.fixture
+def synthetic(load: Callable[[str], Any]) -> Any:
+    return load("zhu2009_synthetic")
+
+
 # --- What is learnt from, and what it is tested on ----------------------------------------------------------
 
 
@@ -175,7 +180,7 @@ def cells(line: str) -> list[str]:
 
 def test_synthetic_tables(tables: Any) -> None:
     jobs = Here(tables.JOBS)
-    asked = tables.Asked(jobs, 1, little(tables), 1.0, False, False)
+    asked = tables.Asked(jobs, 1, little(tables), False)
     text = tables.PARTS["figure2"](asked)
     rows = {cells(line)[0]: cells(line) for line in text.splitlines() if line.startswith("|")}
     assert {"CRF", "L2-CRF", "L1-CRF", "M3N", "LapM3N", "L1-M3N"} <= rows.keys()
@@ -203,9 +208,9 @@ def test_synthetic_tables(tables: Any) -> None:
 
 
 @pytest.mark.data
-def test_tables_of_words(tables: Any, require_data: Callable[[str], None]) -> None:
+def test_tables_of_words(tables: Any, work: Any, require_data: Callable[[str], None]) -> None:
     require_data("ocr_letters")
-    asked = tables.Asked(Here(tables.JOBS), 1, little(tables), 1.0, False, False)
+    asked = tables.Asked(Here(tables.JOBS), 1, little(tables), False)
     text = tables.PARTS["figure4"](asked)
     assert "OCR3" in text
     assert "OCR4" in text
@@ -213,7 +218,7 @@ def test_tables_of_words(tables: Any, require_data: Callable[[str], None]) -> No
     assert "fold 1" in planes
     assert "20 h" in planes
     raced = tables.PARTS["m3n"](asked)
-    assert all(name in raced for name in tables.RACERS)
+    assert all(name in raced for name in work.RACERS)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +235,7 @@ def test_tables_of_words(tables: Any, require_data: Callable[[str], None]) -> No
     ],
 )
 def test_tables_of_nothing(tables: Any, part: str, begins: str) -> None:
-    asked = tables.Asked(Nothing(), 2, tables.Plan(), 1.0, False, False)
+    asked = tables.Asked(Nothing(), 2, tables.Plan(), False)
     assert tables.PARTS[part](asked)[:1] == begins
 
 
@@ -241,19 +246,20 @@ def test_the_page_has_a_place_for_every_part(tables: Any) -> None:
         assert f"<!-- end:{part} -->" in page
 
 
-def test_of_equals_the_strongest_is_chosen(tables: Any) -> None:
+def test_of_equals_the_strongest_is_chosen(load: Callable[[str], Any]) -> None:
+    chosen_by = load("zhu2009_fits").chosen_by
     grid = [(3.0,), (2.0,), (1.0,)]
     told = {"fits": [[{"error": 0.3}], [{"error": 0.2}], [{"error": 0.2}]]}
-    assert tables.chosen_by(told, grid) == (2.0,)
-    assert tables.chosen_by(None, grid) is None
+    assert chosen_by(told, grid) == (2.0,)
+    assert chosen_by(None, grid) is None
 
 
-def test_grids_begin_with_the_strongest(tables: Any) -> None:
-    for grid in (*tables.GRIDS.values(), *tables.OCR_GRIDS.values()):
+def test_grids_begin_with_the_strongest(synthetic: Any, load: Callable[[str], Any]) -> None:
+    for grid in (*synthetic.GRIDS.values(), *load("zhu2009_words").OCR_GRIDS.values()):
         assert grid == sorted(grid, reverse=True)
 
 
-def test_constants_are_chosen_on_another_set(tables: Any) -> None:
+def test_constants_are_chosen_on_another_set(tables: Any, synthetic: Any) -> None:
     seeds: list[tuple[int, bool]] = []
 
     class Recorder:
@@ -261,16 +267,16 @@ def test_constants_are_chosen_on_another_set(tables: Any) -> None:
             seeds.append((settings["data"]["seed"], "limit" in settings))
             return {"fits": [[{"error": 0.1, "seconds": 0.0}] for _ in settings["grid"]], "weights": [None]}
 
-    asked = tables.Asked(Recorder(), 1, little(tables), 1.0, False, False)
-    tables.fits_of_sets(asked, tables.chosen_constants(asked, [2]), 2, [2])
-    assert {seed for seed, chosen in seeds if chosen} == {tables.ANOTHER}
+    asked = tables.Asked(Recorder(), 1, little(tables), False)
+    synthetic.fits_of_sets(asked, synthetic.chosen_constants(asked, [2]), 2, [2])
+    assert {seed for seed, chosen in seeds if chosen} == {synthetic.ANOTHER}
     assert {seed for seed, chosen in seeds if not chosen} == {0, 1}
 
 
-def test_sets_are_compared_one_by_one(tables: Any) -> None:
-    errors = {(method, 5): {0: 0.2, 1: 0.4} for method in tables.GRIDS}
+def test_sets_are_compared_one_by_one(synthetic: Any) -> None:
+    errors = {(method, 5): {0: 0.2, 1: 0.4} for method in synthetic.GRIDS}
     errors["cutting plane", 5] = {0: 0.1, 1: 0.5, 2: 0.0}
-    text = tables.wins_table(["", "200 sequences"], errors, [5])
+    text = synthetic.wins_table(["", "200 sequences"], errors, [5])
     rows = {cells(line)[0]: cells(line)[1] for line in text.splitlines()}
     assert rows["L1-M3N against M3N"] == "1", "not the set that only one of them has"
     assert rows["LapM3N against M3N"] == "0"

@@ -15,19 +15,8 @@ from parsimon.groups import Groups
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso, OverlappingGroupLasso
 from parsimon.solvers import Budget, Decreasing, Monitor, Online, PassiveAggressive, Status, Weights, drive
 from parsimon.solvers.online_groups import Blocks
-from parsimon.structures import ChainParts
-from toy_problems import Toy, dense_map, make_toy
-
-TOYS = {
-    "plain": make_toy(1, lengths=(3, 1, 0, 3, 2, 4, 2)),
-    "real values": make_toy(2, lengths=(3, 2, 2, 3), real=True),
-    "seen pairs": make_toy(3, lengths=(3, 3, 1, 2), candidates="seen"),
-    "weighted": make_toy(4, lengths=(2, 3, 2, 4), weighted=True),
-    "no transitions": make_toy(5, lengths=(3, 2, 3), n_pair=0),
-    "trees": make_toy(8, lengths=(4, 1, 0, 3, 3), trees=True),
-}
-every_toy = pytest.mark.parametrize("toy", TOYS.values(), ids=TOYS)
-every_loss = pytest.mark.parametrize("loss", ["perceptron", "hinge", "log"])
+from sequence_losses import TOYS, SequenceLosses, every_loss, every_toy
+from toy_problems import Toy, make_toy
 
 
 @dataclass
@@ -46,11 +35,15 @@ class Twin:
     def run(self, epochs: int) -> Any:
         n = self.toy.index.n_features
         self.w, total, counted = np.zeros(n), np.zeros(n), 0
-        sequences = len(self.toy.observations.lengths)
+        losses, sequences = SequenceLosses(self.toy, self.loss), len(self.toy.observations.lengths)
         rounds = 0
         for epoch in range(epochs):
             for i in range(sequences):
-                self.learn(i, self.step.size(epoch))
+                value, change, weight = losses.at(i, self.w)
+                size = self.step.size(epoch)
+                if self.step.passive_aggressive:
+                    size = min(size, value / (change @ change)) if change @ change > 0 else 0.0
+                self.w = self.w + size * weight * change
                 rounds += 1
                 if epoch >= int(self.burn_in * epochs):
                     total, counted = total + self.w, counted + 1
@@ -59,43 +52,6 @@ class Twin:
                     self.w = self.shrink(self.w, self.step.size(epoch), self.every / sequences)
         self.average = total / counted
         return self.w
-
-    def learn(self, i: int, size: float) -> None:
-        for number, (tokens, weight, outputs) in enumerate(self.toy.enumerations(self.w)):
-            if number != i or not outputs.length:
-                continue
-            gold = self.toy.gold[tokens]
-            if self.loss == "log":
-                each = zip(outputs.probabilities, outputs.labellings, strict=True)
-                features = sum(p * self.features(tokens, y) for p, y in each)
-                value = outputs.log_z - outputs.score_of(gold)
-            else:
-                costly = outputs.with_cost(gold, 1.0) if self.loss == "hinge" else outputs
-                best = self.decoded(tokens)  # of those that tie, the one that the library takes
-                value = costly.score_of(best)
-                assert value == pytest.approx(costly.best()[0])
-                value -= outputs.score_of(gold)
-                features = self.features(tokens, best)
-            change = self.features(tokens, gold) - features
-            if self.step.passive_aggressive:
-                size = min(size, value / (change @ change)) if change @ change > 0 else 0.0
-            self.w = self.w + size * weight * change
-
-    def decoded(self, tokens: slice) -> Any:
-        node, pair = (each @ self.w for each in dense_map(self.toy.index, self.toy.observations))
-        chain = self.toy.structure(tokens)
-        scores = ChainParts(np.ascontiguousarray(node[tokens]), np.ascontiguousarray(pair[tokens]))
-        if self.loss == "hinge":
-            return chain.cost_argmax(scores, self.toy.gold[tokens])[1]
-        return chain.argmax(scores)[1]
-
-    def features(self, tokens: slice, labels: Any) -> Any:
-        node, pair = dense_map(self.toy.index, self.toy.observations)
-        here = np.arange(tokens.start, tokens.stop)
-        out = node[here, labels].sum(axis=0)
-        before = self.toy.before(tokens)
-        steps = np.flatnonzero(before >= 0)
-        return out + pair[here[steps], labels[before[steps]], labels[steps]].sum(axis=0)
 
 
 def learn(toy: Toy, loss: str, solver: Online, penalty: Any = None) -> Any:

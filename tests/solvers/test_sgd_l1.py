@@ -27,24 +27,14 @@ from parsimon.solvers import (
     choose_solver,
     drive,
 )
-from parsimon.structures import ChainParts
-from toy_problems import Toy, dense_map, make_toy
+from sequence_losses import TOYS, SequenceLosses, every_loss, every_toy
+from toy_problems import Toy, make_toy
 
-TOYS = {
-    "plain": make_toy(1, lengths=(3, 1, 0, 3, 2, 4, 2)),
-    "real values": make_toy(2, lengths=(3, 2, 2, 3), real=True),
-    "seen pairs": make_toy(3, lengths=(3, 3, 1, 2), candidates="seen"),
-    "weighted": make_toy(4, lengths=(2, 3, 2, 4), weighted=True),
-    "no transitions": make_toy(5, lengths=(3, 2, 3), n_pair=0),
-    "trees": make_toy(8, lengths=(4, 1, 0, 3, 3), trees=True),
-}
 MANY_LABELS = {  # so many that label pairs are scored one by one
     "plain": make_toy(6, lengths=(2, 3, 2, 2, 1, 2), n_labels=17),
     "real values": make_toy(7, lengths=(2, 2, 3), n_labels=17, real=True),
     "trees": make_toy(8, lengths=(3, 2, 3), n_labels=17, trees=True),
 }
-every_toy = pytest.mark.parametrize("toy", TOYS.values(), ids=TOYS)
-every_loss = pytest.mark.parametrize("loss", ["perceptron", "hinge", "log"])
 
 
 @dataclass
@@ -56,21 +46,18 @@ class Twin:
     step: Any
     penalty: ElasticNet
 
-    def __post_init__(self) -> None:
-        self.node, self.pair = dense_map(self.toy.index, self.toy.observations)
-
     def run(self, epochs: int, start: Any = None) -> tuple[Any, float]:
         """The weights, and the losses as they were met in the last epoch."""
-        n = len(self.toy.observations.lengths)
+        losses, n = SequenceLosses(self.toy, self.loss), len(self.toy.observations.lengths)
         w = np.zeros(self.toy.index.n_features) if start is None else start.copy()
         q, u, met = np.zeros_like(w), 0.0, 0.0
         free = np.zeros(len(w), bool) if self.penalty.weight is None else self.penalty.weight == 0
         for epoch in range(epochs):
             met = 0.0
             for i, step in enumerate(self.step.sizes(epoch, n)):
-                change, loss = self.change(i, w)
-                met += loss
-                w = w + step * change
+                value, change, weight = losses.at(i, w)
+                met += weight * value
+                w = w + step * weight * change
                 u += step * self.penalty.l1 / n
                 z = w.copy()
                 w = np.where(w > 0, np.maximum(0, w - (u + q)), np.minimum(0, w + (u - q)))
@@ -79,38 +66,6 @@ class Twin:
                 shrink = 1 + step * self.penalty.l2 / n  # what is owed shrinks with what there is
                 w, q, u = np.where(free, w, w / shrink), q / shrink, u / shrink
         return w, met
-
-    def change(self, i: int, w: Any) -> tuple[Any, float]:
-        """−∇loss of a sequence, and the loss."""
-        tokens, weight, outputs = list(self.toy.enumerations(w))[i]
-        if not outputs.length:
-            return np.zeros_like(w), 0.0
-        gold = self.toy.gold[tokens]
-        if self.loss == "log":
-            features = np.einsum("ty,tyk->k", outputs.node_marginals(), self.node[tokens])
-            features += np.einsum("txy,txyk->k", outputs.pair_marginals(), self.pair[tokens])
-            value = outputs.log_z
-        else:
-            best = self.decoded(tokens, w)  # of those that tie, the one that the library takes
-            features = self.features(tokens, best)
-            value = (outputs.with_cost(gold, 1.0) if self.loss == "hinge" else outputs).score_of(best)
-        change = self.features(tokens, gold) - features
-        return weight * change, weight * (value - outputs.score_of(gold))
-
-    def decoded(self, tokens: slice, w: Any) -> Any:
-        node, pair = self.node @ w, self.pair @ w
-        chain = self.toy.structure(tokens)
-        scores = ChainParts(np.ascontiguousarray(node[tokens]), np.ascontiguousarray(pair[tokens]))
-        if self.loss == "hinge":
-            return chain.cost_argmax(scores, self.toy.gold[tokens])[1]
-        return chain.argmax(scores)[1]
-
-    def features(self, tokens: slice, labels: Any) -> Any:
-        here = np.arange(tokens.start, tokens.stop)
-        out: Any = self.node[here, labels].sum(axis=0)
-        before = self.toy.before(tokens)
-        steps = np.flatnonzero(before >= 0)
-        return out + self.pair[here[steps], labels[before[steps]], labels[steps]].sum(axis=0)
 
 
 def learn(toy: Toy, loss: str, solver: Any, penalty: Any, start: Weights | None = None) -> Any:

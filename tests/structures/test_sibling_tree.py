@@ -13,33 +13,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_force import Enumeration, barred, enumerate_forest
+from labelling_checks import (
+    Case,
+    cases_of,
+    check_a_part_of_a_batch,
+    check_argmax,
+    check_cost_augmented_argmax,
+    check_counting,
+    check_it_answers_every_question,
+    check_k_best,
+    check_marginals,
+    check_marginals_when_some_labels_are_given,
+    check_score_and_indicators,
+)
 from parsimon.errors import ParsimonError
 from parsimon.structures import ChainParts, SiblingTree, Tree
-from parsimon.structures.base import Oracle
 from parsimon.structures.tree import previous_siblings
 from toy_problems import random_parents
 
 
 @dataclass
-class Case:
-    tree: SiblingTree
-    node: Any
-    pair: Any
-    possible: Any
-    rng: np.random.Generator
+class SiblingCase(Case):
+    possible: Any  # (labels + 1) × labels: which may be below which, roots first
 
-    @property
-    def scores(self) -> ChainParts:
-        return ChainParts(self.node.copy(), self.pair.copy())
-
-    def labels(self, missing: float = 0.0) -> Any:
-        """Labels of a possible labelling, −1 at a share of the nodes."""
-        (ids,) = self.tree.sample(ChainParts(0 * self.node, 0 * self.pair), seed=int(self.rng.integers(99)))
-        return np.where(self.rng.random(len(ids)) < missing, -1, ids)
+    def possible_labels(self) -> Any:
+        """Labels of a possible labelling, all of them equally likely."""
+        (ids,) = self.structure.sample(self.zeros, seed=int(self.rng.integers(99)))
+        return ids
 
     def enumerations(self, scores: ChainParts) -> Iterator[tuple[slice, Enumeration]]:
         """The definition: Σ node + Σ parent and child + Σ neighbouring siblings."""
-        tree = self.tree
+        tree = self.structure
         matrices = np.concatenate([scores.pair, np.zeros((1, *scores.pair.shape[1:]))])
         kind = tree.pair_kind.reshape(-1, 2)
         node = scores.node + barred(tree)
@@ -55,6 +59,9 @@ class Case:
             fine = self.possible[above + 1, y].all(axis=1)
             yield nodes, replace(outputs, scores=np.where(fine, total, -np.inf))
 
+    def steps(self, outputs: Enumeration) -> list[Any]:
+        return [outputs.before, previous_siblings(outputs.before)]
+
 
 def make_case(
     seed: int,
@@ -68,7 +75,7 @@ def make_case(
     limited: bool = False,
     integers: bool = False,
     threads: int = 1,
-) -> Case:
+) -> SiblingCase:
     rng = np.random.default_rng(seed)
     n = sum(lengths)
     allowed = rng.random((3, n_labels)) < 0.6
@@ -89,79 +96,41 @@ def make_case(
         weights=rng.uniform(0, 3, len(lengths)) if weighted else None,
         threads=threads,
     )
-    node = scale * rng.normal(size=(n, n_labels))
-    pair = scale * rng.normal(size=(n_kinds, n_labels, n_labels))
-    if integers:  # many ties
-        node, pair = np.round(node), np.round(pair)
-    return Case(tree, node, pair, possible, rng)
+    return SiblingCase.with_scores(tree, rng, scale=scale, integers=integers, possible=possible)
 
 
-cases = st.builds(
+cases = cases_of(
     make_case,
-    st.integers(0, 10**6),
     st.lists(st.integers(0, 6), min_size=1, max_size=3) | st.lists(st.just(7), min_size=1, max_size=1),
-    st.integers(1, 3),
-    n_kinds=st.integers(1, 4),
-    scale=st.sampled_from([0.0, 1.0, 5.0, 60.0, 500.0]),
-    weighted=st.booleans(),
+    most_labels=3,
+    most_kinds=4,
     masked=st.booleans(),
     limited=st.booleans(),
-    integers=st.booleans(),
-    threads=st.sampled_from([1, 2]),
 )
 
 
 def test_it_answers_every_question() -> None:
-    assert SiblingTree.oracles == frozenset(Oracle) - {Oracle.MEAN, Oracle.CONDITIONALS}
-    assert SiblingTree.exact
+    check_it_answers_every_question(SiblingTree)
 
 
 @given(cases)
-def test_argmax_and_score(case: Case) -> None:
-    best, labels = case.tree.argmax(case.scores)
-    np.testing.assert_allclose(case.tree.score(case.scores, labels), best, rtol=1e-12, atol=1e-12)
-    for i, (nodes, outputs) in enumerate(case.enumerations(case.scores)):
-        assert best[i] == pytest.approx(outputs.best()[0], rel=1e-12, abs=1e-12)
-        assert outputs.score_of(labels[nodes]) == pytest.approx(best[i], rel=1e-12, abs=1e-12)
+def test_argmax(case: Case) -> None:
+    check_argmax(case)
 
 
 @given(cases)
 def test_the_score_of_any_labelling(case: Case) -> None:
-    if case.tree.allowed is not None:
+    if case.structure.allowed is not None:
         return  # nobody asks for the score of labels that a node cannot have
-    labels = case.rng.integers(case.tree.n_labels, size=case.tree.n_tokens)
-    found = case.tree.score(case.scores, labels)
+    labels = case.rng.integers(case.structure.n_labels, size=case.structure.n_tokens)
+    found = case.structure.score(case.scores, labels)
     for i, (nodes, outputs) in enumerate(case.enumerations(case.scores)):
         assert found[i] == pytest.approx(outputs.score_of(labels[nodes]), rel=1e-12, abs=1e-12)
 
 
 @given(cases, st.sampled_from([0.5, 10.0]), st.sampled_from([0.0, 0.4]))
 def test_cost_augmented_argmax(case: Case, cost: float, missing: float) -> None:
-    gold = case.labels(missing)
-    best, labels = case.tree.cost_argmax(case.scores, gold, cost)
-    for i, (nodes, outputs) in enumerate(case.enumerations(case.scores)):
-        augmented = outputs.with_cost(gold[nodes], cost)
-        assert best[i] == pytest.approx(augmented.best()[0], rel=1e-12, abs=1e-12)
-        assert augmented.score_of(labels[nodes]) == pytest.approx(best[i], rel=1e-12, abs=1e-12)
-
-
-def check_marginals(case: Case, scores: ChainParts) -> None:
-    tree, kind = case.tree, case.tree.pair_kind.reshape(-1, 2)
-    wanted = ChainParts(np.zeros_like(case.node), np.zeros_like(case.pair))
-    wanted_z = np.zeros(tree.n_instances)
-    for i, (nodes, outputs) in enumerate(case.enumerations(scores)):
-        weight = 1.0 if tree.weights is None else tree.weights[i]
-        wanted_z[i] = outputs.log_z
-        wanted.node[nodes] = weight * outputs.node_marginals()
-        for column, before in enumerate((outputs.before, previous_siblings(outputs.before))):
-            of_steps = weight * replace(outputs, before=before).pair_marginals()
-            for t in np.flatnonzero(before >= 0).tolist():
-                if kind[nodes][t, column] >= 0:
-                    wanted.pair[kind[nodes][t, column]] += of_steps[t]
-    log_z, parts = tree.marginals(scores)
-    np.testing.assert_allclose(log_z, wanted_z, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(parts.node, wanted.node, rtol=1e-10, atol=1e-13)
-    np.testing.assert_allclose(parts.pair, wanted.pair, rtol=1e-10, atol=1e-13)
+    check_cost_augmented_argmax(case, cost, missing)
 
 
 @given(cases)
@@ -171,47 +140,34 @@ def test_marginals(case: Case) -> None:
 
 @given(cases, st.sampled_from([0.2, 0.6, 1.0]))
 def test_marginals_when_some_labels_are_given(case: Case, missing: float) -> None:
-    check_marginals(case, case.tree.constrain(case.scores, case.labels(missing)))
+    check_marginals_when_some_labels_are_given(case, missing)
 
 
 @given(cases, st.integers(1, 12))
 def test_k_best(case: Case, k: int) -> None:
-    values, labels = case.tree.kbest(case.scores, k)
-    for i, (nodes, outputs) in enumerate(case.enumerations(case.scores)):
-        np.testing.assert_allclose(values[:, i], outputs.k_best(k), rtol=1e-12, atol=1e-12)
-        there = values[:, i] > -np.inf
-        found = [tuple(row) for row in labels[there][:, nodes].tolist()]
-        assert len(set(found)) == len(found)
-        np.testing.assert_allclose(
-            [outputs.score_of(np.array(row)) for row in found], values[there, i], rtol=1e-12, atol=1e-12
-        )
+    check_k_best(case, k)
 
 
 @given(cases)
 def test_counting(case: Case) -> None:
-    zeros = ChainParts(0 * case.node, 0 * case.pair)
-    count = [np.isfinite(outputs.scores).sum() for _, outputs in case.enumerations(zeros)]
-    np.testing.assert_allclose(np.exp(case.tree.log_outputs()), count)
+    check_counting(case)
 
 
 @given(cases)
-def test_indicators_are_the_gradient_of_the_score(case: Case) -> None:
-    labels = case.labels()
-    parts, scores = case.tree.indicators(labels), case.scores
-    weights = np.ones(case.tree.n_instances) if case.tree.weights is None else case.tree.weights
-    total = float(weights @ case.tree.score(scores, labels))
-    assert np.sum(parts.node * scores.node) + np.sum(parts.pair * scores.pair) == pytest.approx(total)
+def test_score_and_indicators(case: Case) -> None:
+    check_score_and_indicators(case)
 
 
 @given(cases)
 def test_variances_are_of_independent_labels(case: Case) -> None:
-    _, parts = case.tree.marginals(case.scores)
-    found, kind = case.tree.variances(parts.node), case.tree.pair_kind
-    down = Tree(np.diff(case.tree.offsets), case.tree.parent, case.tree.n_labels, weights=case.tree.weights)
+    tree = case.structure
+    _, parts = tree.marginals(case.scores)
+    found, kind = tree.variances(parts.node), tree.pair_kind
+    down = Tree(np.diff(tree.offsets), tree.parent, tree.n_labels, weights=tree.weights)
     np.testing.assert_allclose(found.node, down.variances(parts.node).node)
-    if case.tree.weights is None:
+    if tree.weights is None:
         wanted = np.zeros_like(found.pair)
-        for s, before in enumerate(case.tree.before.tolist()):
+        for s, before in enumerate(tree.before.tolist()):
             if before >= 0 and kind[s] >= 0:
                 p = np.outer(parts.node[before], parts.node[s // 2])
                 wanted[kind[s]] += p * (1 - p)
@@ -268,13 +224,7 @@ def test_large_trees(depth: int) -> None:
 
 @given(cases)
 def test_a_part_of_a_batch_is_that_batch(case: Case) -> None:
-    tree, n = case.tree, case.tree.n_instances
-    first, where = tree.part(n // 2, n)
-    alone = ChainParts(case.node[where].copy(), case.pair[:1].copy())
-    everywhere = tree.with_layout(replace(tree.layout, kind=np.zeros_like(tree.layout.kind), n_kinds=1))
-    log_z, _ = first.marginals(alone)
-    all_z, _ = everywhere.marginals(ChainParts(case.node.copy(), case.pair[:1].copy()))
-    np.testing.assert_allclose(log_z, all_z[n // 2 :])
+    check_a_part_of_a_batch(case, case.structure.n_instances // 2)
 
 
 def test_an_impossible_tree_is_named() -> None:

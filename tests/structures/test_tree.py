@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brute_force import enumerate_batch
+from labelling_checks import (
+    Case,
+    cases_of,
+    check_a_part_of_a_batch,
+    check_argmax,
+    check_cost_augmented_argmax,
+    check_counting,
+    check_decoding_with_given_labels,
+    check_forbidden_pairs,
+    check_it_answers_every_question,
+    check_k_best,
+    check_marginals,
+    check_marginals_when_some_labels_are_given,
+    check_sampling_follows_the_marginals,
+    check_score_and_indicators,
+)
 from parsimon.errors import ParsimonError
 from parsimon.penalties import L1
 from parsimon.solvers import choose_solver
 from parsimon.structures import Chain, ChainParts, Tree
-from parsimon.structures.base import Oracle
 from parsimon.structures.chain import PairLayout
 from parsimon.structures.tree import attach_to_siblings
 from toy_problems import make_toy, random_parents
-
-
-@dataclass
-class Case:
-    tree: Tree
-    node: Any
-    pair: Any
-    single: Any
-    rng: np.random.Generator
-
-    @property
-    def scores(self) -> ChainParts:
-        """Fresh every time, since marginals take the place of node scores."""
-        return ChainParts(self.node.copy(), self.pair.copy(), self.single.copy())
-
-    def labels(self, missing: float = 0.0) -> Any:
-        """Labels that nodes may have, −1 at a share of them."""
-        ids = self.rng.integers(self.tree.n_labels, size=self.tree.n_tokens)
-        if self.tree.allowed is not None and self.tree.node_kind is not None:
-            allowed = self.tree.allowed[self.tree.node_kind]
-            ids = np.where(allowed[np.arange(len(ids)), ids], ids, allowed.argmax(axis=1))
-        return np.where(self.rng.random(self.tree.n_tokens) < missing, -1, ids)
 
 
 def with_singles(layout: PairLayout, rng: np.random.Generator, n_labels: int) -> PairLayout:
@@ -82,89 +71,31 @@ def make_case(
         weights=rng.uniform(0, 3, len(lengths)) if weighted else None,
         threads=threads,
     )
-    node = scale * rng.normal(size=(n, n_labels))
-    pair = scale * rng.normal(size=(n_kinds, n_labels, n_labels))
-    single = scale * rng.normal(size=layout.n_singles)
-    if integers:  # many ties
-        node, pair, single = np.round(node), np.round(pair), np.round(single)
-    pair[rng.random(pair.shape) < forbidden] = -np.inf
-    return Case(tree, node, pair, single, rng)
+    return Case.with_scores(tree, rng, scale=scale, integers=integers, forbidden=forbidden)
 
 
-cases = st.builds(
+cases = cases_of(
     make_case,
-    st.integers(0, 10**6),
     st.lists(st.integers(0, 8), min_size=1, max_size=3),
-    st.integers(1, 3),
-    n_kinds=st.integers(1, 3),
-    scale=st.sampled_from([0.0, 1.0, 5.0, 60.0, 500.0]),
-    weighted=st.booleans(),
+    most_labels=3,
+    most_kinds=3,
     masked=st.booleans(),
     singles=st.booleans(),
-    integers=st.booleans(),
-    threads=st.sampled_from([1, 2]),
 )
 
 
 def test_it_answers_every_question() -> None:
-    assert Tree.oracles == frozenset(Oracle) - {Oracle.MEAN, Oracle.CONDITIONALS}
-    assert Tree.exact
+    check_it_answers_every_question(Tree)
 
 
 @given(cases)
 def test_argmax(case: Case) -> None:
-    best, labels = case.tree.argmax(case.scores)
-    for i, (nodes, outputs) in enumerate(enumerate_batch(case.tree, case.scores)):
-        assert best[i] == pytest.approx(outputs.best()[0], rel=1e-12, abs=1e-12)
-        assert outputs.score_of(labels[nodes]) == pytest.approx(best[i], rel=1e-12, abs=1e-12)
+    check_argmax(case)
 
 
 @given(cases, st.sampled_from([0.5, 10.0]), st.sampled_from([0.0, 0.4]))
 def test_cost_augmented_argmax(case: Case, cost: float, missing: float) -> None:
-    gold = case.labels(missing)
-    best, labels = case.tree.cost_argmax(case.scores, gold, cost)
-    for i, (nodes, outputs) in enumerate(enumerate_batch(case.tree, case.scores)):
-        augmented = outputs.with_cost(gold[nodes], cost)
-        assert best[i] == pytest.approx(augmented.best()[0], rel=1e-12, abs=1e-12)
-        assert augmented.score_of(labels[nodes]) == pytest.approx(best[i], rel=1e-12, abs=1e-12)
-
-
-def single_sums(tree: Tree, steps: Any) -> Any:
-    """Σ of step marginals (nodes × labels × labels) at single pairs."""
-    layout = tree.layout
-    out = np.zeros(layout.n_singles)
-    if layout.row is None or layout.single_start is None or layout.single is None:
-        return out
-    for t in np.flatnonzero(layout.row >= 0).tolist():
-        for e in range(*layout.single_start[layout.row[t] : layout.row[t] + 2].tolist()):
-            pair = int(layout.single[e])
-            out[e] += steps[t, pair >> 16, pair & 0xFFFF]
-    return out
-
-
-def expected_marginals(case: Case, scores: ChainParts) -> tuple[Any, ChainParts]:
-    tree = case.tree
-    log_z = np.zeros(tree.n_instances)
-    parts = ChainParts(np.zeros_like(case.node), np.zeros_like(case.pair))
-    steps = np.zeros((tree.n_tokens, tree.n_labels, tree.n_labels))
-    for i, (nodes, outputs) in enumerate(enumerate_batch(tree, scores)):
-        weight = 1.0 if tree.weights is None else tree.weights[i]
-        log_z[i] = outputs.log_z
-        parts.node[nodes] = weight * outputs.node_marginals()
-        steps[nodes] = weight * outputs.pair_marginals()
-    for t in np.flatnonzero(tree.pair_kind >= 0).tolist():
-        parts.pair[tree.pair_kind[t]] += steps[t]
-    parts.single = single_sums(tree, steps)
-    return log_z, parts
-
-
-def check_marginals(case: Case, scores: ChainParts) -> None:
-    wanted_z, wanted = expected_marginals(case, scores)
-    log_z, parts = case.tree.marginals(scores)
-    np.testing.assert_allclose(log_z, wanted_z, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(parts.node, wanted.node, rtol=1e-10, atol=1e-13)
-    np.testing.assert_allclose(parts.pair, wanted.pair, rtol=1e-10, atol=1e-13)
-    np.testing.assert_allclose(parts.single, wanted.single, rtol=1e-10, atol=1e-13)
+    check_cost_augmented_argmax(case, cost, missing)
 
 
 @given(cases)
@@ -174,7 +105,7 @@ def test_marginals(case: Case) -> None:
 
 @given(cases, st.sampled_from([0.2, 0.6, 1.0]))
 def test_marginals_when_some_labels_are_given(case: Case, missing: float) -> None:
-    check_marginals(case, case.tree.constrain(case.scores, case.labels(missing)))
+    check_marginals_when_some_labels_are_given(case, missing)
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 4, 5, 8, 9, 24, 25, 33])
@@ -185,57 +116,28 @@ def test_marginals_for_every_width_of_the_vector_loops(n_labels: int) -> None:
 
 @given(cases)
 def test_counting(case: Case) -> None:
-    """With all scores zero, Z counts labellings."""
-    zeros = ChainParts(np.zeros_like(case.node), np.zeros_like(case.pair), np.zeros_like(case.single))
-    log_z, _ = case.tree.marginals(zeros)
-    np.testing.assert_allclose(case.tree.log_outputs(), log_z, atol=1e-12)
+    check_counting(case)
 
 
 @given(cases, st.integers(1, 12))
 def test_k_best(case: Case, k: int) -> None:
-    values, labels = case.tree.kbest(case.scores, k)
-    for i, (nodes, outputs) in enumerate(enumerate_batch(case.tree, case.scores)):
-        np.testing.assert_allclose(values[:, i], outputs.k_best(k), rtol=1e-12, atol=1e-12)
-        there = values[:, i] > -np.inf
-        found = [tuple(row) for row in labels[there][:, nodes]]
-        assert len(set(found)) == len(found)
-        assert np.all(labels[~there][:, nodes] == -1)
-        for row, value in zip(found, values[there, i], strict=True):
-            assert outputs.score_of(np.array(row, int)) == pytest.approx(value, rel=1e-12, abs=1e-12)
+    check_k_best(case, k)
 
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("scale", [1.0, 30.0, 300.0])
 def test_forbidden_pairs(seed: int, scale: float) -> None:
-    case = make_case(seed, [1, 5, 4], 3, n_kinds=2, forbidden=0.35, scale=scale)
-    enumerations = list(enumerate_batch(case.tree, case.scores))
-    if any(outputs.log_z == -np.inf for _, outputs in enumerations):
-        for oracle in (case.tree.argmax, case.tree.marginals, case.tree.sample):
-            with pytest.raises(ParsimonError, match="no possible labelling"):
-                oracle(case.scores)
-        return
-    check_marginals(case, case.scores)
-    best, labels = case.tree.argmax(case.scores)
-    values, _ = case.tree.kbest(case.scores, 100)
-    for i, (nodes, outputs) in enumerate(enumerations):
-        assert best[i] == pytest.approx(outputs.best()[0])
-        assert outputs.score_of(labels[nodes]) == pytest.approx(best[i])
-        np.testing.assert_allclose(values[:, i], outputs.k_best(100))
+    check_forbidden_pairs(make_case(seed, [1, 5, 4], 3, n_kinds=2, forbidden=0.35, scale=scale))
 
 
 @given(cases, st.sampled_from([0.3, 0.8]))
 def test_decoding_with_given_labels(case: Case, missing: float) -> None:
-    given_labels = case.labels(missing)
-    best, labels = case.tree.argmax(case.tree.constrain(case.scores, given_labels))
-    assert np.all((labels == given_labels) | (given_labels < 0))
-    for i, (nodes, outputs) in enumerate(enumerate_batch(case.tree, case.scores)):
-        agreeing = outputs.agreeing(given_labels[nodes])
-        assert best[i] == pytest.approx(agreeing.best()[0], rel=1e-12, abs=1e-12)
+    check_decoding_with_given_labels(case, missing)
 
 
 @given(cases)
 def test_labels_that_are_not_allowed_are_not_given(case: Case) -> None:
-    tree = case.tree
+    tree = case.structure
     if tree.allowed is None or tree.node_kind is None:
         return
     allowed = tree.allowed[tree.node_kind]
@@ -248,16 +150,7 @@ def test_labels_that_are_not_allowed_are_not_given(case: Case) -> None:
 
 @given(cases)
 def test_score_and_indicators(case: Case) -> None:
-    output, tree = case.labels(), case.tree
-    attained = tree.score(case.scores, output)
-    for i, (nodes, outputs) in enumerate(enumerate_batch(tree, case.scores)):
-        assert attained[i] == pytest.approx(outputs.score_of(output[nodes]), rel=1e-12, abs=1e-11)
-    parts = tree.indicators(output)
-    inner = sum(np.sum(getattr(parts, each) * getattr(case, each)) for each in ("node", "pair", "single"))
-    assert inner == pytest.approx(tree.weigh(attained), rel=1e-11, abs=1e-9)
-    tree.add_output(parts, output, -1.0)
-    for each in (parts.node, parts.pair, parts.single):
-        np.testing.assert_allclose(each, 0, atol=1e-12)
+    check_score_and_indicators(case)
 
 
 @pytest.mark.parametrize("scale", [1.0, 400.0])
@@ -265,7 +158,7 @@ def test_marginals_are_the_derivative_of_log_z(scale: float) -> None:
     """By differences; with large scores sums are taken in logarithms."""
     case = make_case(3, [6, 4], 3, n_kinds=2, masked=True)
     case.node *= scale
-    parts = case.tree.marginals(case.scores)[1]
+    parts = case.structure.marginals(case.scores)[1]
     h = 1e-5
     for name in ("node", "pair"):
         values, found = getattr(case, name), getattr(parts, name)
@@ -274,7 +167,7 @@ def test_marginals_are_the_derivative_of_log_z(scale: float) -> None:
             ends = []
             for step in (h, -h):
                 values[at] = kept + step
-                ends.append(case.tree.marginals(case.scores)[0].sum())
+                ends.append(case.structure.marginals(case.scores)[0].sum())
             values[at] = kept
             assert (ends[0] - ends[1]) / (2 * h) == pytest.approx(found[at], abs=1e-6)
 
@@ -282,9 +175,7 @@ def test_marginals_are_the_derivative_of_log_z(scale: float) -> None:
 @pytest.mark.parametrize("forbidden", [0.0, 0.2])
 def test_sampling_follows_the_marginals(forbidden: float) -> None:
     case = make_case(5, [4, 0, 3], 3, n_kinds=2, scale=1.0, forbidden=forbidden, masked=True)
-    draws = case.tree.sample(case.scores, 20_000, seed=7)
-    shares = np.stack([(draws == y).mean(axis=0) for y in range(3)], axis=1)
-    np.testing.assert_allclose(shares, case.tree.marginals(case.scores)[1].node, atol=0.015)
+    check_sampling_follows_the_marginals(case)
 
 
 @pytest.mark.parametrize("scale", [1.0, 500.0])
@@ -351,7 +242,7 @@ def test_the_same_bits_for_any_number_of_threads() -> None:
     found = []
     for threads in (1, 2, 5):
         case = make_case(9, lengths, 5, n_kinds=3, weighted=True, masked=True, threads=threads)
-        log_z, parts = case.tree.marginals(case.scores)
+        log_z, parts = case.structure.marginals(case.scores)
         found.append(
             b"".join(
                 np.ascontiguousarray(each).tobytes()
@@ -359,9 +250,9 @@ def test_the_same_bits_for_any_number_of_threads() -> None:
                     log_z,
                     parts.node,
                     parts.pair,
-                    *case.tree.argmax(case.scores),
-                    *case.tree.kbest(case.scores, 3),
-                    case.tree.sample(case.scores, 2, seed=4),
+                    *case.structure.argmax(case.scores),
+                    *case.structure.kbest(case.scores, 3),
+                    case.structure.sample(case.scores, 2, seed=4),
                 )
             )
         )
@@ -369,12 +260,7 @@ def test_the_same_bits_for_any_number_of_threads() -> None:
 
 
 def test_a_part_of_a_batch_is_the_same_trees() -> None:
-    case = make_case(11, [4, 6, 0, 5], 3, weighted=True, masked=True)
-    part, where = case.tree.part(1, 4)
-    best, labels = case.tree.argmax(case.scores)
-    some, chosen = part.argmax(ChainParts(case.node[where], case.pair))
-    np.testing.assert_array_equal(labels[where], chosen)
-    np.testing.assert_allclose(best[1:], some)
+    check_a_part_of_a_batch(make_case(11, [4, 6, 0, 5], 3, weighted=True, masked=True), first=1)
 
 
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 9), min_size=1, max_size=3))

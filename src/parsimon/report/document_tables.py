@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from parsimon.report.tables import LISTED, MATRIX, facts, file_size, label_means, objective_text, of, table
+from parsimon.report.tables import (
+    MATRIX,
+    confusion_matrix,
+    facts,
+    file_size,
+    frequent_confusions,
+    label_means,
+    objective_text,
+    of,
+    table,
+)
 
 if TYPE_CHECKING:
     from parsimon.document_inspect import WordShare, WordWeight
@@ -34,30 +44,9 @@ def evaluation_text(evaluation: Evaluation) -> str:
     return text + ("\n" + confusion_matrix(evaluation) if len(evaluation.labels) <= MATRIX else "")
 
 
-def confusion_matrix(evaluation: Evaluation) -> str:
-    """How many documents of each label got which."""
-    rows = [
-        (name, *map(str, row))
-        for name, row in zip(evaluation.labels, evaluation.confusion.tolist(), strict=True)
-    ]
-    return table(("gold \\ predicted", *evaluation.labels), rows, "<" + ">" * len(evaluation.labels))
-
-
 def confusions(evaluation: Evaluation) -> str:
     """The most frequent mistakes."""
-    labels = evaluation.labels
-    cells = [
-        (int(count), labels[g], labels[p])
-        for g, row in enumerate(evaluation.confusion)
-        for p, count in enumerate(row)
-        if g != p and count
-    ]
-    cells.sort(key=lambda cell: -cell[0])
-    wrong = evaluation.tokens - evaluation.correct_tokens
-    rows = [(f"{n}", _percent(n / wrong), gold, predicted) for n, gold, predicted in cells[:LISTED]]
-    if not rows:
-        return "no document has a wrong label\n"
-    return table(("documents", "of errors", "gold", "predicted"), rows, ">><<")
+    return frequent_confusions(evaluation, "document")
 
 
 def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:

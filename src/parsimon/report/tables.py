@@ -86,14 +86,23 @@ def label_means(evaluation: Evaluation) -> dict[str, float]:
 
 def confusion_table(evaluation: Evaluation) -> str:
     """Which labels are taken for which others: a matrix when it fits, and the most frequent confusions."""
-    confusion, labels = evaluation.confusion, evaluation.labels
-    text = ""
-    if len(labels) <= MATRIX:
-        rows = [(name, *map(str, row)) for name, row in zip(labels, confusion.tolist(), strict=True)]
-        text = table(("gold \\ predicted", *labels), rows, "<" + ">" * len(labels)) + "\n"
+    matrix = confusion_matrix(evaluation) + "\n" if len(evaluation.labels) <= MATRIX else ""
+    return matrix + frequent_confusions(evaluation, "token")
+
+
+def confusion_matrix(evaluation: Evaluation) -> str:
+    """How many tokens, or documents, of each label got which."""
+    labels = evaluation.labels
+    rows = [(name, *map(str, row)) for name, row in zip(labels, evaluation.confusion.tolist(), strict=True)]
+    return table(("gold \\ predicted", *labels), rows, "<" + ">" * len(labels))
+
+
+def frequent_confusions(evaluation: Evaluation, what: str) -> str:
+    """The most frequent mistakes; `what` has the labels: a token, or a document."""
+    labels = evaluation.labels
     cells = [
         (int(count), labels[g], labels[p])
-        for g, row in enumerate(confusion)
+        for g, row in enumerate(evaluation.confusion)
         for p, count in enumerate(row)
         if g != p and count
     ]
@@ -101,8 +110,8 @@ def confusion_table(evaluation: Evaluation) -> str:
     wrong = evaluation.tokens - evaluation.correct_tokens
     rows = [(f"{n}", _percent(n / wrong), gold, predicted) for n, gold, predicted in cells[:LISTED]]
     if not rows:
-        return text + "no token has a wrong label\n"
-    return text + table(("tokens", "of errors", "gold", "predicted"), rows, ">><<")
+        return f"no {what} has a wrong label\n"
+    return table((f"{what}s", "of errors", "gold", "predicted"), rows, ">><<")
 
 
 def _percent(fraction: float) -> str:

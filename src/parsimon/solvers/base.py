@@ -151,6 +151,17 @@ class Result:
     support: int | None = None
     relevance: Array | None = field(default=None, repr=False)  # as of an iterate
 
+    def told(self) -> dict[str, Any]:
+        """What model files say of how training ended."""
+        return {
+            "status": self.status.value,
+            "objective": self.objective,
+            "kkt": self.kkt,
+            "gap": self.gap,
+            "iterations": len(self.history),
+            "history": thinned(self.history),
+        }
+
 
 @dataclass(frozen=True)
 class Requires:
