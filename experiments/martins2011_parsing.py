@@ -9,20 +9,19 @@ file `--cache`, so a run that was interrupted goes on where it stopped.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from jobs import Jobs, several
 from martins2011_parsing_jobs import JOBS, KINDS, kinds
 from parsimon.features.arc_presets import arc_preset
 from parsimon.report.markdown import table
 from parsimon.solvers import PassiveAggressive
-from program import command_line, run_program
-from results import PAGES, figure, panels_of, percent, say, whole
+from program import Request, command_line, run_program
+from results import PAGES, panels_of, percent, whole
 
 PAGE = "martins2011_parsing.md"
 REMEMBERED = PAGES.parents[1] / "build" / "martins2011_parsing.jsonl"
@@ -41,7 +40,6 @@ MEASURED = (
     "tokens_a_second",
 )
 CHOOSING = ("group lasso", "coarse to fine", "information gain")
-Outcome = dict[str, Any] | None
 Key = tuple[str, str, float, int]  # language, way, size, seed
 
 
@@ -85,33 +83,16 @@ SMALL = Plan(
 )
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Request[Plan]):
     """What was asked for on the command line."""
 
-    jobs: Jobs
-    parallel: int
-    plan: Plan
-    write: bool
-
-    def outcomes(self, wanted: Sequence[dict[str, Any]]) -> list[Outcome]:
-        """What came of parsers, several at a time; None where one failed."""
-        return several(self.outcome, wanted, self.parallel)
-
-    def outcome(self, settings: dict[str, Any]) -> Outcome:
-        """What came of one, said as soon as it is known."""
-        told = self.jobs.outcome("learn", **settings)
-        if told is not None:
-            say(
-                f"{settings['language']}, {settings['way']} {settings['size']:g}, seed {settings['seed']}: "
-                f"UAS {percent(told['uas'])}, {whole(told['features'])} features of {told['templates']} templates, "
-                f"{told['seconds']:.0f} s, {whole(told['tokens_a_second'])} words/s, {told['peak_mb']:,.0f} MB"
-            )
-        return told
-
-    def figure(self, name: str, draw: Callable[[Any], None], width: float, height: float) -> str:
-        """A figure of the page; without --write there is none, for it would take the place of the one that is there."""
-        return f"\n{figure(name, draw, width, height)}" if self.write else ""
+    def line(self, job: str, settings: dict[str, Any], told: dict[str, Any]) -> str:
+        """A parser in a line."""
+        return (
+            f"{settings['language']}, {settings['way']} {settings['size']:g}, seed {settings['seed']}: "
+            f"UAS {percent(told['uas'])}, {whole(told['features'])} features of {told['templates']} templates, "
+            f"{told['seconds']:.0f} s, {whole(told['tokens_a_second'])} words/s, {told['peak_mb']:,.0f} MB"
+        )
 
 
 # --- Danish, all of it --------------------------------------------------------------------------------------
@@ -140,7 +121,7 @@ def danish(asked: Asked) -> str:
     for seed, name in keys:
         way, size, preset, most = learnt[name]
         wanted.append({"way": way, "size": size, "preset": preset, "most": most, "seed": seed, **more})
-    told = dict(zip(keys, asked.outcomes(wanted), strict=True))
+    told = dict(zip(keys, asked.outcomes("learn", wanted), strict=True))
     rows = []
     for name in learnt:
         found = [one for (_, who), one in told.items() if who == name and one is not None]
@@ -191,7 +172,9 @@ def runs(asked: Asked) -> dict[Key, dict[str, Any]]:
         {"language": language, "way": way, "size": size, "seed": seed, **more}
         for language, way, size, seed in keys
     ]
-    return {key: told for key, told in zip(keys, asked.outcomes(wanted), strict=True) if told is not None}
+    return {
+        key: told for key, told in zip(keys, asked.outcomes("learn", wanted), strict=True) if told is not None
+    }
 
 
 def average(told: dict[Key, dict[str, Any]], language: str, way: str, size: float | None, what: str) -> float:

@@ -20,6 +20,7 @@ from labelling_checks import (
     check_argmax,
     check_cost_augmented_argmax,
     check_counting,
+    check_decoding_with_given_labels,
     check_it_answers_every_question,
     check_k_best,
     check_marginals,
@@ -116,6 +117,11 @@ def test_it_answers_every_question() -> None:
 @given(cases)
 def test_argmax(case: Case) -> None:
     check_argmax(case)
+
+
+@given(cases, st.sampled_from([0.2, 0.6, 1.0]))
+def test_decoding_with_given_labels(case: Case, missing: float) -> None:
+    check_decoding_with_given_labels(case, missing)
 
 
 @given(cases)
