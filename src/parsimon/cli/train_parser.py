@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
 
-from parsimon.cli.options import (
-    CONTEXT,
-    SectionedCommand,
-    number,
-    option,
-    positive,
-    size_of,
-    threads_option,
-)
-from parsimon.cli.train import (
+from parsimon.cli.options import CONTEXT, SectionedCommand, encoding_option, number, option, positive
+from parsimon.cli.train import train
+from parsimon.cli.training_options import (
     CHOOSING,
     FILES,
     LEARNING,
     LOSSES,
+    READING,
     REFITS,
-    RUNNING,
-    SELECTIONS,
     SOLVERS,
     STOPPING,
-    path,
-    train,
+    TemplateJob,
+    at_least_one,
+    dev_option,
+    dev_tolerance_option,
+    float32_option,
+    iterations_option,
+    log_option,
+    model_option,
+    patience_option,
+    running_options,
+    selection_options,
+    time_limit_option,
 )
 
-READING = "Reading"
 BUDGET = 200
 
 EXAMPLES = """
@@ -46,42 +46,15 @@ Examples:
 
 
 @dataclass(frozen=True)
-class ParserJob:
+class ParserJob(TemplateJob):
     """What was asked for."""
 
-    train: str
-    model: Path
-    templates: str
     relations: str | None
-    dev: str | None
-    log: Path | None
-    float32: bool
     l1: float
     l2: float
-    group_lasso: float | None
-    loss: str | None
     projective: bool
     single_root: bool | None
-    cutoff: int
-    prune: float
-    select: str | None
-    budget: int | None
-    select_epochs: int
-    refit: str | None
-    solver: str | None
-    tol: float | None
-    max_iter: int | None
-    time_limit: float | None
-    patience: int
-    dev_tolerance: float
     format: Any
-    encoding: str
-    seed: int
-    threads: int
-    memory: int | None
-    verbose: bool
-    quiet: bool
-    as_json: bool
 
     @property
     def method(self) -> tuple[str, str]:
@@ -92,9 +65,6 @@ class ParserJob:
         return self.loss or loss, self.solver or solver
 
 
-at_least_one = click.IntRange(min=1)
-
-
 @train.command(
     "parser",
     cls=SectionedCommand,
@@ -103,9 +73,7 @@ at_least_one = click.IntRange(min=1)
     short_help="A dependency parser.",
 )
 @click.argument("train", metavar="TRAIN")
-@option(
-    "-m", "--model", section=FILES, required=True, type=path, metavar="MODEL", help="The model file to write."
-)
+@model_option()
 @option(
     "-t",
     "--templates",
@@ -121,9 +89,9 @@ at_least_one = click.IntRange(min=1)
     metavar="TEMPLATES",
     help="The templates that name relations; 'none' leaves relations out.",
 )
-@option("--dev", section=FILES, metavar="DEV", help="Development data: what scores best on them is kept.")
-@option("--log", section=FILES, type=path, metavar="FILE", help="Write what happens, one JSON object a line.")
-@option("--float32", section=FILES, is_flag=True, help="Keep 32 bits of every weight instead of 64.")
+@dev_option
+@log_option
+@float32_option
 @option(
     "--loss",
     section=LEARNING,
@@ -162,35 +130,7 @@ at_least_one = click.IntRange(min=1)
     metavar="STRENGTH",
     help="Also penalise templates, which are kept or dropped as wholes.",
 )
-@option(
-    "--select",
-    section=CHOOSING,
-    type=click.Choice(SELECTIONS),
-    help="A first stage that chooses templates; what is said of learning is about the second.",
-)
-@option(
-    "--budget",
-    section=CHOOSING,
-    type=at_least_one,
-    metavar="N",
-    show_default=str(BUDGET),
-    help="How many templates --select may keep; those of direction and length alone are not counted.",
-)
-@option(
-    "--select-epochs",
-    section=CHOOSING,
-    type=at_least_one,
-    default=5,
-    metavar="N",
-    help="Passes of the sparseptron over the data.",
-)
-@option(
-    "--refit",
-    section=CHOOSING,
-    type=click.Choice(list(REFITS)),
-    show_default="mira",
-    help="What the second stage is: short for --loss and --solver.",
-)
+@selection_options(BUDGET, "; those of direction and length alone are not counted", refit="mira")
 @option(
     "--solver",
     section=STOPPING,
@@ -199,29 +139,10 @@ at_least_one = click.IntRange(min=1)
     help="'mira' and 'sgd' learn online; 'auto' takes the first that fits the loss and the penalty.",
 )
 @positive("--tol", section=STOPPING, help="How close to the optimum to come.")
-@option(
-    "--max-iter",
-    section=STOPPING,
-    type=at_least_one,
-    metavar="N",
-    show_default="10 epochs of online learning",
-    help="Stop after N iterations, or epochs of online learning.",
-)
-@positive("--time-limit", section=STOPPING, metavar="SECONDS", help="Stop each stage after this time.")
-@option(
-    "--patience",
-    section=STOPPING,
-    type=at_least_one,
-    default=10,
-    metavar="N",
-    help="Stop when N scores on DEV in a row were no better than the best.",
-)
-@number(
-    "--dev-tolerance",
-    section=STOPPING,
-    default=0.0,
-    help="Of models within this of the best score on DEV (0.002: a fifth of a per cent), keep the smallest.",
-)
+@iterations_option(shown="10 epochs of online learning")
+@time_limit_option("Stop each stage after this time.")
+@patience_option
+@dev_tolerance_option
 @option(
     "--format",
     section=READING,
@@ -229,25 +150,8 @@ at_least_one = click.IntRange(min=1)
     show_default="told from the data",
     help="The format of treebanks.",
 )
-@option("--encoding", default="utf-8", metavar="NAME", section=READING, help="Encoding of the data.")
-@threads_option
-@option(
-    "--memory",
-    section=RUNNING,
-    metavar="SIZE",
-    callback=lambda ctx, param, value: None if value is None else size_of(value),
-    help="Use no more memory than this, for instance 4G; what needs more is refused.",
-)
-@option("--seed", section=RUNNING, type=int, default=0, metavar="N", help="For the order of online learning.")
-@option(
-    "-v",
-    "--verbose",
-    section=RUNNING,
-    is_flag=True,
-    help="Tell every few seconds how it goes, in plain lines.",
-)
-@option("-q", "--quiet", section=RUNNING, is_flag=True, help="Say nothing but what goes wrong.")
-@option("--json", "as_json", section=RUNNING, is_flag=True, help="Print the summary as a JSON object.")
+@encoding_option
+@running_options(memory=True, seed="For the order of online learning.")
 def parser(**options: Any) -> None:
     """Train a dependency parser on TRAIN, a treebank in CoNLL-U or CoNLL-X format.
 
@@ -258,4 +162,4 @@ def parser(**options: Any) -> None:
     """
     from parsimon.cli.parser_run import run
 
-    run(ParserJob(**options))
+    run(ParserJob(**options, checkpoint_every=0.0, checkpoint=None, resume=False))
