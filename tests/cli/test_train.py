@@ -8,12 +8,12 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from parsimon.model_file import load_model
+from running_commands import lines_in, wait_for
 
 
 def training(folder: Path, *more: object) -> list[object]:
@@ -286,18 +286,6 @@ def slow(code: Path, model: Path, *more: object) -> list[str]:
     settings = ["--l2", "0.1", "--tol", "1e-6", "--checkpoint-every", "0.1"]
     command = [sys.executable, "-m", "parsimon.cli", "train", "sequence", code, "-m", model, *settings, *more]
     return [str(part) for part in command]
-
-
-def wait_for(condition, process) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert process.poll() is None, "training ended too early"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def lines_in(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
 def test_kill_and_resume_reach_the_same_objective(code, tmp_path):

@@ -14,6 +14,7 @@ from parsimon.cli.training_run import (
     Callbacks,
     Trained,
     TrainedRun,
+    checkpoint_settings,
     everything,
     file_fact,
     file_record,
@@ -21,6 +22,7 @@ from parsimon.cli.training_run import (
     pace_record,
     read_data,
     result_record,
+    will_resume,
 )
 from parsimon.data.treebank_files import read_treebank
 from parsimon.data.treebanks import Treebank
@@ -39,12 +41,12 @@ from parsimon.report.time_left import TimeLeft
 def run(job: ParserJob) -> None:
     """Everything that can be refused is refused before any work."""
     began = time.perf_counter()
-    check_training_files(job)
+    check_training_files(job, [job.templates, *([] if job.relations is None else [job.relations])])
     space = ArcFeatures(as_arc_templates(job.templates), job.cutoff)
     training = settings(job)
     check_selection(job, ["budget"])
     check_solver(training.solver, job.method[0], training.penalty, job.tol)
-    ParserRun(job, space, training, began=began).carry_out()
+    ParserRun(job, space, training, began=began, resumes=will_resume(job)).carry_out()
 
 
 @dataclass
@@ -60,15 +62,16 @@ class ParserRun(TrainedRun[ParserModel]):
         return TimeLeft(self.job.max_iter, self.job.time_limit)
 
     def asked(self) -> dict[str, Any]:
-        """Everything."""
-        return everything(self.job)
+        """Everything, and whether it is the rest of a run."""
+        return {**everything(self.job), "resumed": self.resumes}
 
     def learn(self, watch: Progress, callbacks: Callbacks) -> Trained[ParserModel]:
         """Reads and trains."""
         job = self.job
         treebank, dev = read_data(job, self.read, watch)
-        watch.phase("making features" if job.select is None else f"choosing templates: {job.select}")
-        training = replace(self.training, callbacks=callbacks)
+        chooses = job.select is not None and not self.resumes
+        watch.phase(f"choosing templates: {job.select}" if chooses else "making features")
+        training = replace(self.training, callbacks=callbacks, **checkpoint_settings(job, self.resumes))
         return Trained(*training.run(self.space, treebank, dev=dev, began=self.began, tell=watch.phase))
 
     def read(self, source: str) -> Treebank:

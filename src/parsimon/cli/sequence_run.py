@@ -17,6 +17,7 @@ from parsimon.cli.training_run import (
     Callbacks,
     Trained,
     TrainedRun,
+    checkpoint_settings,
     file_fact,
     file_record,
     pace_facts,
@@ -264,7 +265,6 @@ def solver_of(job: SequenceJob) -> str | Solver:
 
 def settings(job: SequenceJob, growth: Growth | None, callbacks: Callbacks, resume: bool) -> SequenceTraining:
     """The options of the command line as those of training."""
-    safe = job.checkpoint_every > 0 or resume
     return SequenceTraining(
         loss=job.method[0],
         penalty=penalty_of(job),
@@ -285,9 +285,7 @@ def settings(job: SequenceJob, growth: Growth | None, callbacks: Callbacks, resu
         threads=job.threads,
         memory=job.memory,
         callbacks=callbacks,
-        checkpoint=job.checkpoint_file if safe else None,
-        checkpoint_every=job.checkpoint_every or float("inf"),
-        resume=resume,
+        **checkpoint_settings(job, resume),
     )
 
 

@@ -20,6 +20,7 @@ from parsimon.cli.training_options import (
     STOPPING,
     TemplateJob,
     at_least_one,
+    checkpoint_options,
     dev_option,
     dev_tolerance_option,
     float32_option,
@@ -38,6 +39,7 @@ EXAMPLES = """
 \b
 Examples:
   parsimon train parser train.conllu -m english.model --dev dev.conllu
+  parsimon train parser train.conllu -m english.model --dev dev.conllu --resume
   parsimon train parser train.conll -m danish.model -t martins-parsing --select sparseptron --budget 200
   parsimon train parser train.conllu -m crf.model --loss log --solver lbfgs --l2 1 --max-iter 100
   parsimon train parser train.conllu -m small.model --loss log --solver auto --group-lasso 20 --l2 0.1
@@ -143,6 +145,7 @@ class ParserJob(TemplateJob):
 @time_limit_option("Stop each stage after this time.")
 @patience_option
 @dev_tolerance_option
+@checkpoint_options
 @option(
     "--format",
     section=READING,
@@ -158,8 +161,9 @@ def parser(**options: Any) -> None:
     Trees are scored arc by arc, by features that templates make of the head, the modifier and the words around and
     between them. Parts of speech, lemmas and morphological features are taken as the file has them.
 
-    Ctrl-C stops early and writes the best model so far.
+    Ctrl-C stops early and writes the best model so far. Every half minute, what is learned is kept in
+    MODEL.ckpt, and should the run be killed, the same command with --resume goes on from there.
     """
     from parsimon.cli.parser_run import run
 
-    run(ParserJob(**options, checkpoint_every=0.0, checkpoint=None, resume=False))
+    run(ParserJob(**options))

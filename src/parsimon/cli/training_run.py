@@ -189,6 +189,16 @@ def will_resume(job: TemplateJob) -> bool:
     return exists and job.resume
 
 
+def checkpoint_settings(job: TemplateJob, resumes: bool) -> dict[str, Any]:
+    """What training must know of checkpoints."""
+    safe = job.checkpoint_every > 0 or resumes
+    return {
+        "checkpoint": job.checkpoint_file if safe else None,
+        "checkpoint_every": job.checkpoint_every or float("inf"),
+        "resume": resumes,
+    }
+
+
 def read_data(job: TrainingJob, read: Callable[[str], Data], watch: Progress) -> tuple[Data, Data | None]:
     """Data to learn from, and development data if there are any."""
     watch.phase(f"reading {Path(job.train).name}")
