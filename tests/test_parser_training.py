@@ -135,14 +135,12 @@ def test_ctrl_c_while_naming_relations_is_an_interruption(
     assert content(resumed, tmp_path / "a") == content(whole, tmp_path / "b")
 
 
+SELECTING = ParserTraining(max_iterations=5, selection=Sparseptron(budget=10, epochs=2), relations=None)
+
+
 def test_templates_are_chosen_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    training = ParserTraining(
-        max_iterations=5,
-        selection=Sparseptron(budget=10, epochs=2),
-        relations=None,
-        checkpoint=tmp_path / "run",
-    )
-    whole = replace(training, checkpoint=None).fit(space(), TRAIN)
+    training = replace(SELECTING, checkpoint=tmp_path / "run")
+    whole = SELECTING.fit(space(), TRAIN)
 
     def refuse(*_: Any) -> Any:
         pytest.fail("templates are being chosen again")
@@ -161,13 +159,8 @@ def test_templates_are_chosen_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_second_stage_resumes_to_the_same_bits(tmp_path: Path) -> None:
-    training = ParserTraining(
-        max_iterations=5,
-        selection=Sparseptron(budget=10, epochs=2),
-        relations=None,
-        checkpoint=tmp_path / "run",
-    )
-    whole = replace(training, checkpoint=None).fit(space(), TRAIN)
+    training = replace(SELECTING, checkpoint=tmp_path / "run")
+    whole = SELECTING.fit(space(), TRAIN)
     events = iter(range(100))
 
     def kill(event: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from parsimon.data import read_treebank
 from parsimon.model_file import load_model
-from running_commands import lines_in, wait_for
+from running_commands import fill_the_disk, lines_in, wait_for
 from toy_treebanks import grammar
 
 SPECIAL = """\
@@ -280,14 +280,8 @@ def training(place: Path, *more: object) -> list[object]:
 
 def leave_a_checkpoint(run, place: Path, monkeypatch, *more: object) -> Path:
     """A run whose model could not be written."""
-
-    def full(path, content):
-        if not str(path).endswith(".ckpt"):
-            raise OSError(28, "No space left on device")
-        path.write_bytes(content)
-
     with monkeypatch.context() as patch:
-        patch.setattr("parsimon.model_file.write_atomically", full)
+        fill_the_disk(patch)
         result = run(*training(place, *more))
     assert result.exit_code == 2
     assert "a.model cannot be written: No space left on device" in result.stderr

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from parsimon.model_file import load_model
-from running_commands import lines_in, wait_for
+from running_commands import fill_the_disk, lines_in, wait_for
 
 
 def training(folder: Path, *more: object) -> list[object]:
@@ -367,14 +367,8 @@ def test_resume_without_a_checkpoint_starts_from_the_beginning_and_says_so(run, 
 
 def leave_a_checkpoint(run, folder: Path, monkeypatch) -> Path:
     """A run whose model could not be written."""
-
-    def full(path, content):
-        if not str(path).endswith(".ckpt"):
-            raise OSError(28, "No space left on device")
-        path.write_bytes(content)
-
     with monkeypatch.context() as patch:
-        patch.setattr("parsimon.model_file.write_atomically", full)
+        fill_the_disk(patch)
         result = run(*training(folder))
     assert result.exit_code == 2
     assert "a.model cannot be written: No space left on device" in result.stderr
