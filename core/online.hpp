@@ -68,15 +68,19 @@ class Rounds {
 
     // Weights to begin with, by feature number, ascending.
     void start(const int64_t* features, const double* values, int64_t n) {
-        const int64_t cut = weights_.part(0).features().size();
         for (int64_t i = 0; i < n; ++i) {
-            const int p = features[i] >= cut;
-            const int64_t k = features[i] - (p ? cut : 0);
-            const FeatureRows& rows = weights_.part(p).features();
-            if (k < 0 || k >= rows.size()) throw std::invalid_argument("no such feature");
-            const int64_t a = rows.all ? k / rows.width
-                                       : std::upper_bound(rows.start.begin(), rows.start.end(), k) - rows.start.begin() - 1;
-            weights_.add(p, a, static_cast<uint32_t>(rows.all ? k % rows.width : rows.column[k]), values[i]);
+            const WeightChange at = located(features[i]);
+            weights_.add(at.part, at.attribute, at.column, values[i]);
+        }
+    }
+
+    // Goes on from a state of such weights as if there had been no break.
+    template <class State>
+    void restore(const State& state) {
+        weights_.restore(state.blocks.data(), state.counts.data());
+        for (size_t i = 0; i < state.features.size(); ++i) {
+            const WeightChange at = located(state.features[i]);
+            weights_.restore_entry(at.part, at.attribute, at.column, state.values[i], state.drifts[i]);
         }
     }
 
@@ -94,6 +98,18 @@ class Rounds {
     }
 
   private:
+    // Where the weight of a feature is.
+    WeightChange located(int64_t feature) {
+        const int64_t cut = weights_.part(0).features().size();
+        const int p = feature >= cut;
+        const int64_t k = feature - (p ? cut : 0);
+        const FeatureRows& rows = weights_.part(p).features();
+        if (k < 0 || k >= rows.size()) throw std::invalid_argument("no such feature");
+        const int64_t a = rows.all ? k / rows.width
+                                   : std::upper_bound(rows.start.begin(), rows.start.end(), k) - rows.start.begin() - 1;
+        return {p, static_cast<int32_t>(a), static_cast<uint32_t>(rows.all ? k % rows.width : rows.column[k]), 0.0};
+    }
+
     void round(int64_t number, Question question, double cost, Step step, OnlineSums& sums) {
         wrong_ = false;
         sums.loss += learn(number, question, cost, step);

@@ -85,6 +85,23 @@ void bind_online(nb::class_<Learner>& learner_class) {
             learner.weights().collect(averaged, features, values);
             return nb::make_tuple(give(std::move(features)), give(std::move(values)));
         }, "averaged"_a = false)
+        .def("state", [](Learner& learner) {
+            OnlineWeights::State state = learner.weights().state();
+            return nb::make_tuple(give(std::move(state.features)), give(std::move(state.values)), give(std::move(state.drifts)),
+                                  give(std::move(state.blocks)), give(std::move(state.counts)));
+        })
+        .def("restore", [](Learner& learner, const In<int64_t>& features, const In<double>& values, const In<double>& drifts,
+                           const In<double>& blocks, const In<int64_t>& counts) {
+            using State = OnlineWeights::State;
+            const auto n_blocks = static_cast<size_t>(learner.weights().n_blocks());
+            require(learner.weights().n_entries() == 0 && learner.weights().round() == 0, "a state is restored once, at the start");
+            require(features.size() == values.size() && features.size() == drifts.size(), "a value and a drift for every weight");
+            require(blocks.size() == n_blocks * State::per_block
+                        && counts.size() == n_blocks * State::counts_per_block + State::further_counts,
+                    "the state is of other blocks");
+            const auto copy = [](const auto& array) { return std::vector(array.data(), array.data() + array.size()); };
+            learner.restore(State{copy(features), copy(values), copy(drifts), copy(blocks), copy(counts)});
+        }, "features"_a, "values"_a, "drifts"_a, "blocks"_a, "counts"_a)
         .def("replace", [](Learner& learner, const In<double>& values) {
             require(static_cast<int64_t>(values.size()) == learner.weights().n_entries(), "one number a weight that exists");
             for (size_t i = 0; i < values.size(); ++i) require(std::isfinite(values(i)), "a weight is not finite");

@@ -386,6 +386,56 @@ class OnlineWeights {
             for (int64_t a = 0; a < part.n_attributes(); ++a) part.filter(a, [](const Entry& entry) { return entry.value != 0; });
     }
 
+    // All that rounds to come depend on, if nothing is being put off: the same rounds after `restore` give the same bits.
+    struct State {
+        std::vector<int64_t> features;       // of the weights that exist, ascending
+        std::vector<double> values, drifts;  // of their entries
+        std::vector<double> blocks;          // a block: scale, squared norm, pulls on rows and entries, sum of scales before
+        std::vector<int64_t> counts;         // a block: since, touched; then rounds, averaged from, rows late, entries late
+        static constexpr size_t per_block = 5, counts_per_block = 2, further_counts = 4;
+    };
+
+    State state() {
+        settle_all();
+        State out;
+        visit_all([&](int p, int64_t a, const Block&, int32_t, Entry& entry) {
+            out.features.push_back((p ? parts_[0].features().size() : 0) + parts_[p].feature(a, entry.column));
+            out.values.push_back(entry.value);
+            out.drifts.push_back(entry.drift);
+        });
+        for (const Block& b : blocks_) {
+            out.blocks.insert(out.blocks.end(), {b.scale, b.squared_norm, b.pull_on_rows, b.pull_on_entries, b.sum_before});
+            out.counts.insert(out.counts.end(), {b.since, b.touched});
+        }
+        out.counts.insert(out.counts.end(), {round_, averaged_from_, rows_late_, entries_late_});
+        return out;
+    }
+
+    // Blocks and rounds of a state, for weights that have none yet; entries follow one by one.
+    void restore(const double* blocks, const int64_t* counts) {
+        for (Block& b : blocks_) {
+            b = {blocks[0], blocks[1], blocks[2], blocks[3], blocks[4], counts[0], counts[1] != 0};
+            blocks += State::per_block;
+            counts += State::counts_per_block;
+        }
+        round_ = counts[0];
+        averaged_from_ = counts[1];
+        rows_late_ = counts[2] != 0;
+        entries_late_ = counts[3] != 0;
+        late_ = rows_late_ || entries_late_;
+        if (rows_late_)
+            for (int p = 0; p < 2; ++p) pulled_[p].assign(parts_[p].n_attributes(), 0.0);
+    }
+    void restore_entry(int p, int64_t a, uint32_t column, double value, double drift) {
+        bool fresh;
+        Entry* entry = parts_[p].touch(a, column, fresh);
+        if (!entry) throw std::invalid_argument("no such feature");
+        const Block& block = blocks_[parts_[p].head(a).block];
+        *entry = {value, drift, block.pull_on_entries, column};
+        if (rows_late_) pulled_[p][a] = block.pull_on_rows;
+        parts_[p].copy_single(a, value);
+    }
+
   private:
     void set(int p, int64_t a, Entry& entry, Block& block, double value) {
         entry.drift += (value - entry.value) * block.sum_of_scales(round_);

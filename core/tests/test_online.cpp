@@ -204,6 +204,38 @@ TEST("averages are those of a plain vector") {
     for (const auto& [feature, value] : found) CHECK_NEAR(value, total[feature] / 300, 1e-9);
 }
 
+TEST("weights go on from a state as if there had been no break") {
+    const std::vector<int32_t> block = {0, 0, 1, 1, 2};
+    const std::vector<char> chosen = {1, 0, 1};
+    OnlineWeights whole = in_blocks(block, 3, 3);
+    const auto work = [&](OnlineWeights& weights, unsigned seed) {
+        std::mt19937 own(seed);
+        for (int t = 0; t < 40; ++t) {
+            weights.add(0, own() % block.size(), own() % 3, static_cast<double>(own() % 1000) / 700 - 0.7);
+            weights.next_round();
+            if (t % 7 == 0) weights.pull_entries(0.05, chosen.data());
+            if (t % 9 == 0) weights.pull_rows(0.05, chosen.data());
+            if (t % 5 == 0) {
+                const double factors[] = {0.4, 1.0, t == 20 ? 0.0 : 0.9};
+                weights.scale(factors);
+            }
+        }
+    };
+    work(whole, 1);
+    whole.forget_average();
+    work(whole, 2);
+    const OnlineWeights::State state = whole.state();
+    OnlineWeights again = in_blocks(block, 3, 3);
+    again.restore(state.blocks.data(), state.counts.data());
+    for (size_t i = 0; i < state.features.size(); ++i)
+        again.restore_entry(0, state.features[i] / 3, static_cast<uint32_t>(state.features[i] % 3), state.values[i], state.drifts[i]);
+    CHECK(!state.features.empty() && again.n_entries() == whole.n_entries());
+    work(whole, 3);
+    work(again, 3);
+    CHECK(as_map(again) == as_map(whole) && as_map(again, true) == as_map(whole, true));
+    CHECK(again.running_norms() == whole.running_norms());
+}
+
 // w and the penalty q that it has had, as in the paper (Tsuruoka et al. 2009, Figure 2), applied to all weights in every
 // round; the L2 part shrinks all of them, and what they owe, too.
 TEST("one sum a weight makes the cumulative penalty") {

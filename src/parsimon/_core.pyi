@@ -374,6 +374,14 @@ class OnlineChain:
     def weights(self, averaged: bool = False) -> tuple[_Int64, _Float64]:
         """Ascending features and their weights, or the averages of these over all rounds."""
 
+    def state(self) -> tuple[_Int64, _Float64, _Float64, _Float64, _Int64]:
+        """All that rounds to come depend on: features, values, drifts, blocks and counts, for `restore`."""
+
+    def restore(
+        self, features: _Integers, values: _Float64, drifts: _Float64, blocks: _Float64, counts: _Integers
+    ) -> None:
+        """Goes on from a state as if there had been no break."""
+
     def replace(self, values: _Float64) -> None:
         """Sets the weights that exist, in the order of `weights`."""
 
@@ -483,6 +491,14 @@ class OnlineArcs:
 
     def weights(self, averaged: bool = False) -> tuple[_Int64, _Float64]:
         """Ascending features and their weights, or the averages of these over all rounds."""
+
+    def state(self) -> tuple[_Int64, _Float64, _Float64, _Float64, _Int64]:
+        """All that rounds to come depend on: features, values, drifts, blocks and counts, for `restore`."""
+
+    def restore(
+        self, features: _Integers, values: _Float64, drifts: _Float64, blocks: _Float64, counts: _Integers
+    ) -> None:
+        """Goes on from a state as if there had been no break."""
 
     def replace(self, values: _Float64) -> None:
         """Sets the weights that exist, in the order of `weights`."""

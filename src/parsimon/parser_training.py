@@ -6,10 +6,14 @@ words to their heads.
 
 from __future__ import annotations
 
+import json
 import time
 import warnings
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,7 @@ import numpy as np
 from parsimon._core import ArcSentences
 from parsimon.arc_design import build_arcs
 from parsimon.arrays import Array
+from parsimon.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from parsimon.data.treebanks import Treebank
 from parsimon.design import FeatureIndex
 from parsimon.errors import ParsimonError
@@ -25,7 +30,7 @@ from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import arc_preset
 from parsimon.features.arc_templates import ArcTemplates
 from parsimon.information_gain import arc_information_gain
-from parsimon.losses import Loss, get_loss
+from parsimon.losses import Loss, get_loss, settings_of
 from parsimon.memory import at_most
 from parsimon.parser_model import ParserModel, index_of_arcs, observe_arcs
 from parsimon.penalties import L2, ElasticNet, Penalty
@@ -34,6 +39,7 @@ from parsimon.selection import Candidates, Selected, Selection
 from parsimon.sequence_model import SequenceModel
 from parsimon.sequence_training import make_batches
 from parsimon.solvers import (
+    SOLVERS,
     Event,
     Monitor,
     Online,
@@ -47,6 +53,7 @@ from parsimon.solvers import (
     drive,
 )
 from parsimon.solvers.base import thinned
+from parsimon.solvers.driver import keep
 from parsimon.structures.arborescence import ArcParts
 from parsimon.structures.projectivity import make_projective
 
@@ -75,6 +82,9 @@ class ParserTraining:
     threads: int = 1
     memory: int | None = None  # bytes; more is refused
     callbacks: Sequence[Callable[[Event], Any]] = ()
+    checkpoint: Path | None = None
+    checkpoint_every: float = 30.0
+    resume: bool = False
 
     def fit(
         self,
@@ -100,29 +110,69 @@ class ParserTraining:
         """What `fit` does, with the solver's result; `tell` hears what is being done."""
         began = time.perf_counter() if began is None else began
         with at_most(self.memory):
-            task = self.prepare(space, treebank, weights)
+            kept = self._kept(space, treebank, weights)
+            task = self.prepare(space, treebank, weights, selected=None if kept is None else kept.selected)
             tell("training")
-            result = self.solve(task, dev=dev, began=began)
+            result = self.solve(task, dev=dev, began=began, kept=kept)
             arcs = task.model(result.weights)
             info = self.describe(task, result)
             single_root = task.single_root
-            del task  # before the relations make their own
+            del task, kept  # before the relations make their own
             relations = None
             if self.relations is not None and result.status is not Status.INTERRUPTED:
                 tell("learning relations")
-                relations = self.learn_relations(treebank, weights)
+                relations, interrupted = self._learn_relations(treebank, weights)
+                if interrupted:
+                    result = replace(result, status=Status.INTERRUPTED)
+                    info = {**info, "status": result.status.value}
             return ParserModel(arcs, relations, self.projective, single_root, info), result
 
-    def prepare(self, space: ArcFeatures, treebank: Treebank, weights: Array | None = None) -> ParserTask:
-        """Numbers attributes and sets the problem up; with a selection, only templates that it keeps."""
-        task = self._task(space, treebank, weights)
+    def prepare(
+        self,
+        space: ArcFeatures,
+        treebank: Treebank,
+        weights: Array | None = None,
+        *,
+        selected: Selected | None = None,
+    ) -> ParserTask:
+        """Numbers attributes and sets the problem up; with a selection, only templates that it keeps.
+
+        `selected` is what it has kept before, which saves doing it again.
+        """
+        mark = "" if self.checkpoint is None else self._mark(space, treebank, weights)
         if self.selection is None:
-            return task
-        monitor = Monitor(callbacks=self.callbacks, time_limit=self.time_limit)
-        selected = self.selection.select(Candidates(task.problem, task.features, task.gains), monitor)
-        del task  # before the second stage makes its own
+            return replace(self._task(space, treebank, weights), mark=mark)
+        if selected is None:
+            task = self._task(space, treebank, weights)
+            monitor = Monitor(callbacks=self.callbacks, time_limit=self.time_limit)
+            selected = self.selection.select(Candidates(task.problem, task.features, task.gains), monitor)
+            del task  # before the second stage makes its own
         smaller = self._task(space.only(selected.kept), treebank, weights)
-        return replace(smaller, selected=selected)
+        return replace(smaller, selected=selected, mark=mark)
+
+    # ---- checkpoints ---------------------------------------------------------------------------------------
+
+    def _kept(self, space: ArcFeatures, treebank: Treebank, weights: Array | None) -> Checkpoint | None:
+        """What to go on from; refused if it belongs to something else, before any work."""
+        if self.checkpoint is None or not self.resume:
+            return None
+        return load_checkpoint(self.checkpoint, self._mark(space, treebank, weights))
+
+    def _mark(self, space: ArcFeatures, treebank: Treebank, weights: Array | None) -> str:
+        """Tells data and settings apart, so that a checkpoint is only taken up by the training it belongs to."""
+        loss = get_loss(self.loss)
+        told = [space.templates.dumps(), space.cutoff, loss.name, settings_of(loss), repr(self.penalty)]
+        told += [self.projective, self.single_root, repr(self.selection)]
+        named = isinstance(self.solver, str) and self.solver in SOLVERS
+        solver = SOLVERS[self.solver]() if named else self.solver  # type: ignore[index]
+        if hasattr(solver, "epochs"):  # all of them depend on these
+            told += [repr(solver), self.max_iterations, self.seed]
+        mark = zlib.crc32(json.dumps(told).encode(), zlib.crc32(treebank.text))
+        for values in (treebank.lengths, treebank.heads, weights):
+            mark = mark if values is None else zlib.crc32(np.ascontiguousarray(values).data, mark)
+        return f"{mark:08x}-{len(treebank)}-{treebank.n_tokens}"
+
+    # ---- stages --------------------------------------------------------------------------------------------
 
     def _task(self, space: ArcFeatures, treebank: Treebank, weights: Array | None) -> ParserTask:
         check_trees(treebank, weights)
@@ -179,13 +229,22 @@ class ParserTraining:
         )
         return tuple(Batch(design, trees, treebank.heads[tokens]) for _, tokens, design, trees in built)
 
-    def solve(self, task: ParserTask, *, dev: Treebank | None = None, began: float | None = None) -> Result:
-        """Runs the solver, then drops small weights if asked for."""
+    def solve(
+        self,
+        task: ParserTask,
+        *,
+        dev: Treebank | None = None,
+        began: float | None = None,
+        kept: Checkpoint | None = None,
+    ) -> Result:
+        """Runs the solver, perhaps from a checkpoint, then drops small weights if asked for."""
         monitor = Monitor(
             max_iterations=self.max_iterations,
             time_limit=self.time_limit,
             callbacks=self.callbacks,
+            checkpoint_every=self.checkpoint_every,
             started=began if began is not None else time.perf_counter(),
+            counted_from=0,
         )
         solver = self.choose_solver(task)
         if dev is not None:
@@ -196,7 +255,14 @@ class ParserTraining:
                 patience=self.patience,
                 tolerance=self.dev_tolerance,
             )
-        result = drive(solver, task.problem, Weights.zeros(task.problem.n_features), monitor)
+        if self.checkpoint is not None:
+            monitor.checkpoint = partial(
+                save_checkpoint, self.checkpoint, task.mark, selected=task.selected, exactly=True
+            )
+        start = Weights.zeros(task.problem.n_features) if kept is None else kept.take_up(monitor)
+        if self.checkpoint is not None and kept is None and task.selected is not None:
+            keep(monitor, start)  # at once: choosing may have taken long
+        result = ended(solver, start, monitor) or drive(solver, task.problem, start, monitor)
         if self.prune > 0:
             result = replace(result, weights=result.weights.without_small(self.prune))
         return result
@@ -228,11 +294,17 @@ class ParserTraining:
 
     def learn_relations(self, treebank: Treebank, weights: Array | None = None) -> SequenceModel | None:
         """What names relations: a classifier of words with their heads, by MIRA. None if there is nothing to tell."""
+        return self._learn_relations(treebank, weights)[0]
+
+    def _learn_relations(
+        self, treebank: Treebank, weights: Array | None
+    ) -> tuple[SequenceModel | None, bool]:
+        """The same, and whether Ctrl-C has cut it short."""
         assert self.relations is not None
         labels = treebank.relations
         known = [name for name in labels.names if name != "_"]
         if not known:
-            return None
+            return None, False
         named = labels.renumbered(known)
         space = ArcFeatures(self.relations)
         sentences = space.learn(treebank, self.threads)
@@ -251,7 +323,8 @@ class ParserTraining:
         solver = Online(self.relation_epochs, step=PassiveAggressive(), seed=self.seed)
         result = drive(solver, problem, Weights.zeros(problem.n_features), Monitor())
         kept = result.weights.without_small(self.prune) if self.prune > 0 else result.weights
-        return SequenceModel.from_weights(tuple(known), space, index, kept, {})
+        model = SequenceModel.from_weights(tuple(known), space, index, kept, {})
+        return model, result.status is Status.INTERRUPTED
 
     def describe(self, task: ParserTask, result: Result) -> dict[str, Any]:
         """What a model remembers of its training. Not how long it took: the same training makes the same file."""
@@ -297,6 +370,7 @@ class ParserTask:
     treebank: Treebank
     single_root: bool
     selected: Selected | None = None
+    mark: str = ""  # tells data and settings apart
 
     @property
     def features(self) -> FeatureTable:
@@ -321,6 +395,24 @@ class ParserTask:
     def model(self, weights: Weights) -> SequenceModel:
         """The features that are left, as a model with one label."""
         return SequenceModel.from_weights(ARC, self.space, index_of_arcs(self.space), weights, {})
+
+
+def ended(solver: Solver, start: Weights, monitor: Monitor) -> Result | None:
+    """The result of a run that was killed after learning had come to its end, or None if there is more to learn."""
+    if start.state is None:
+        return None
+    event, validation = monitor.history[-1], monitor.validation
+    status = None
+    if len(monitor.history) >= getattr(solver, "epochs", np.inf):
+        status = Status.DONE
+    elif validation is not None and validation.exhausted:
+        status = Status.DEVELOPMENT
+    if status is None:
+        return None
+    weights, objective = replace(start, state=None), event.objective
+    if validation is not None and validation.best_iterate is not None:
+        weights, objective = validation.best_iterate.weights, validation.best_iterate.objective
+    return Result(weights, status, objective, history=monitor.history)
 
 
 def check_trees(treebank: Treebank, weights: Array | None) -> None:

@@ -9,8 +9,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -47,6 +47,22 @@ class Selected:
         """Templates and scores, best first."""
         best = np.argsort(-self.score, kind="stable")
         return [(self.names[m], float(self.score[m])) for m in best]
+
+    def told(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        history = [asdict(event) for event in self.history]
+        return {
+            "names": self.names,
+            "kept": self.kept.tolist(),
+            "score": self.score.tolist(),
+            "history": history,
+        }
+
+    @classmethod
+    def from_told(cls, told: dict[str, Any]) -> Selected:
+        """What `told` described."""
+        history = [Event.from_told(event) for event in told["history"]]
+        return cls(told["names"], np.array(told["kept"], bool), np.array(told["score"], float), history)
 
 
 class Selection(Protocol):

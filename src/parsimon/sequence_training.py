@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from parsimon.arrays import Array, IntArray
-from parsimon.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from parsimon.checkpoint import load_checkpoint, save_checkpoint
 from parsimon.design import FeatureIndex, build_chain, width
 from parsimon.errors import ParsimonError
 from parsimon.feature_table import FeatureTable
@@ -257,7 +257,7 @@ class SequenceTraining:
             path, mark = self.checkpoint, task.fingerprint()
             monitor.checkpoint = lambda w, history, dev: save_checkpoint(path, mark, w, history, dev)
             if self.resume:
-                start = self._take_up(load_checkpoint(path, mark), monitor)
+                start = load_checkpoint(path, mark).take_up(monitor)
         return self._finished(task, drive(solver, task.problem, start, monitor), monitor.started)
 
     def _finished(self, task: Task, result: Result, started: float) -> Result:
@@ -267,15 +267,6 @@ class SequenceTraining:
         if self.debias is not None and result.status is not Status.INTERRUPTED:
             result = self._debiased(task, result, started)
         return result
-
-    def _take_up(self, kept: Checkpoint, monitor: Monitor) -> Weights:
-        """Limits of iterations and time, and patience, count from where the first run began."""
-        monitor.history = kept.history
-        if kept.history:
-            monitor.started -= kept.history[-1].seconds
-        if kept.best is not None and monitor.validation is not None:
-            monitor.validation.resume(*kept.best)
-        return kept.weights
 
     def choose_solver(self, task: Task) -> Solver:
         """The solver, told how many epochs to run if it counts them, and which features its groups have."""

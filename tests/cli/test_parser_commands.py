@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from parsimon.data import read_treebank
+from parsimon.model_file import load_model
+from running_commands import fill_the_disk, lines_in, wait_for
 from toy_treebanks import grammar
 
 SPECIAL = """\
@@ -204,6 +210,145 @@ def test_mistakes(place, model, shell, command, what):
     assert what in result.stderr.decode()
     assert "Traceback" not in result.stderr.decode()
     assert len(result.stderr.decode().strip().splitlines()) == 1
+
+
+# --- Safety -------------------------------------------------------------------------------------------------
+
+
+def slow(place: Path, model: Path, *more: object) -> list[str]:
+    """Training that takes some seconds, and keeps what it has all the time."""
+    train, dev = place / "large.conllu", place / "test.conllu"
+    if not train.exists():
+        grammar(400, seed=5).write(train)
+    settings = ["--dev", dev, "--max-iter", 60, "--patience", 60, "--checkpoint-every", 0.001]
+    command = [sys.executable, "-m", "parsimon.cli", "train", "parser", train, "-m", model, *settings, *more]
+    return [str(part) for part in command]
+
+
+def test_kill_and_resume_give_the_same_model(place):
+    whole, halved, log = place / "whole.model", place / "halved.model", place / "log.jsonl"
+    subprocess.run(slow(place, whole, "-q"), check=True, timeout=300)
+
+    process = subprocess.Popen(slow(place, halved, "--log", log))
+    checkpoint = place / "halved.model.ckpt"
+    wait_for(lambda: checkpoint.exists() and lines_in(log) > 5, process)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not halved.exists()
+
+    done = subprocess.run(
+        slow(place, halved, "--log", log, "--resume", "--json"), check=True, capture_output=True, timeout=300
+    )
+    assert done.stderr == b""
+    assert json.loads(done.stdout)["iterations"] == 60
+    assert halved.read_bytes() == whole.read_bytes()
+    assert not checkpoint.exists()
+
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    starts = [(i, line) for i, line in enumerate(lines) if line["event"] == "start"]
+    assert [line["resumed"] for _, line in starts] == [False, True]
+    assert lines[starts[1][0] + 1]["iteration"] > 0
+
+
+def test_ctrl_c_keeps_the_best_model_and_the_way_on(place, run):
+    whole, model, log = place / "whole.model", place / "a.model", place / "log.jsonl"
+    process = subprocess.Popen(
+        slow(place, model, "--log", log), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    wait_for(lambda: lines_in(log) > 3, process)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "the best model so far was written to" in stderr.decode()
+    assert f"--resume goes on from {model}.ckpt" in stderr.decode()
+    assert "Traceback" not in stderr.decode()
+    assert "interrupted" in stdout.decode()
+    assert json.loads(log.read_text().splitlines()[-1])["status"] == "interrupted"
+    assert (
+        json.loads(run("evaluate", model, place / "test.conllu", "--json").stdout)["all_words"]["uas"] > 0.5
+    )
+
+    subprocess.run(slow(place, model, "--resume"), check=True, capture_output=True, timeout=300)
+    subprocess.run(slow(place, whole, "-q"), check=True, timeout=300)
+    assert model.read_bytes() == whole.read_bytes()
+    assert not (place / "a.model.ckpt").exists()
+
+
+def training(place: Path, *more: object) -> list[object]:
+    return ["train", "parser", place / "train.conllu", "-m", place / "a.model", "--max-iter", 4, *more]
+
+
+def leave_a_checkpoint(run, place: Path, monkeypatch, *more: object) -> Path:
+    """A run whose model could not be written."""
+    with monkeypatch.context() as patch:
+        fill_the_disk(patch)
+        result = run(*training(place, *more))
+    assert result.exit_code == 2
+    assert "a.model cannot be written: No space left on device" in result.stderr
+    assert "--resume goes on from" in result.stderr
+    assert not (place / "a.model").exists()
+    return place / "a.model.ckpt"
+
+
+@pytest.mark.parametrize("more", [[], ["--select", "sparseptron", "--budget", 5]], ids=["all", "selected"])
+def test_a_full_disk_at_the_end_leaves_the_checkpoint(run, place, monkeypatch, more):
+    checkpoint = leave_a_checkpoint(run, place, monkeypatch, *more)
+    assert checkpoint.exists()
+    result = run(*training(place, "--resume", "--json", *more))
+    assert json.loads(result.stdout)["status"] == "done"
+    assert not checkpoint.exists()
+    resumed = (place / "a.model").read_bytes()
+    assert run(*training(place, *more)).exit_code == 0
+    assert (place / "a.model").read_bytes() == resumed
+
+
+@pytest.mark.parametrize(
+    "other", [["--l2", 3], ["--max-iter", 9], ["--seed", 1], ["-t", "relations"], ["--cutoff", 2]]
+)
+def test_a_checkpoint_of_other_settings_is_refused(run, place, monkeypatch, other):
+    leave_a_checkpoint(run, place, monkeypatch)
+    result = run(*training(place, "--resume", *other))
+    assert result.exit_code == 2
+    assert "belongs to other data, templates or settings" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_checkpoint_of_other_data_is_refused(run, place, monkeypatch):
+    leave_a_checkpoint(run, place, monkeypatch)
+    grammar(41, seed=1).write(place / "train.conllu")
+    result = run(*training(place, "--resume"))
+    assert result.exit_code == 2
+    assert "belongs to other data, templates or settings" in result.stderr
+
+
+def test_resume_without_a_checkpoint_starts_from_the_beginning_and_says_so(run, place):
+    result = run(*training(place, "--resume"))
+    assert result.exit_code == 0
+    assert "there is no checkpoint" in result.stderr
+    assert load_model(place / "a.model").info["status"].startswith("done")
+
+
+def test_a_forgotten_resume_is_mentioned(run, place):
+    (place / "a.model.ckpt").write_text("of a run that did not finish")
+    result = run(*training(place))
+    assert result.exit_code == 0
+    assert "--resume would go on from it" in result.stderr
+    assert not (place / "a.model.ckpt").exists()
+
+
+def test_no_checkpoint_when_not_wanted(run, place):
+    (place / "a.model.ckpt").write_text("somebody else's")
+    assert run(*training(place, "--checkpoint-every", 0)).exit_code == 0
+    assert (place / "a.model.ckpt").read_text() == "somebody else's"
+
+
+@pytest.mark.parametrize("option", ["-m", "--log", "--checkpoint"])
+def test_templates_are_not_overwritten(run, place, option):
+    (place / "own.tpl").write_text("h.upos+m.upos\nm.upos+dir\n")
+    result = run(*training(place, "-t", place / "own.tpl", option, place / "own.tpl"))
+    assert result.exit_code == 2
+    assert "would be overwritten" in result.stderr
+    assert (place / "own.tpl").read_text() == "h.upos+m.upos\nm.upos+dir\n"
 
 
 def test_options_of_parsers_are_refused_elsewhere(trained, folder, run):

@@ -8,12 +8,12 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from parsimon.model_file import load_model
+from running_commands import fill_the_disk, lines_in, wait_for
 
 
 def training(folder: Path, *more: object) -> list[object]:
@@ -288,18 +288,6 @@ def slow(code: Path, model: Path, *more: object) -> list[str]:
     return [str(part) for part in command]
 
 
-def wait_for(condition, process) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert process.poll() is None, "training ended too early"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def lines_in(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.exists() else 0
-
-
 def test_kill_and_resume_reach_the_same_objective(code, tmp_path):
     whole, halved, log = tmp_path / "whole.model", tmp_path / "halved.model", tmp_path / "log.jsonl"
     subprocess.run(slow(code, whole, "-q"), check=True, timeout=300)
@@ -379,14 +367,8 @@ def test_resume_without_a_checkpoint_starts_from_the_beginning_and_says_so(run, 
 
 def leave_a_checkpoint(run, folder: Path, monkeypatch) -> Path:
     """A run whose model could not be written."""
-
-    def full(path, content):
-        if not str(path).endswith(".ckpt"):
-            raise OSError(28, "No space left on device")
-        path.write_bytes(content)
-
     with monkeypatch.context() as patch:
-        patch.setattr("parsimon.model_file.write_atomically", full)
+        fill_the_disk(patch)
         result = run(*training(folder))
     assert result.exit_code == 2
     assert "a.model cannot be written: No space left on device" in result.stderr

@@ -62,6 +62,10 @@ def test_trees_are_labelled_and_scored(run: Any, tree_model: Path, tmp_path: Pat
     assert result.stdout == "-1 table\tROOT\n0 cell\tVALUE\n0 cell\tVALUE\n\n1 cell\tTEXT\n-1 list\tROOT\n\n"
     result = run("evaluate", tree_model, tmp_path / "test.txt", "--json")
     assert json.loads(result.stdout)["accuracy"] == 1.0
+    text = run("evaluate", tree_model, tmp_path / "test.txt").stdout
+    assert "tokens in" in text
+    assert "trees without an error: 100.00%" in text
+    assert "sequences" not in text
 
 
 def test_the_model_is_that_of_the_estimator(run: Any, trees: Path, tree_model: Path, tmp_path: Path) -> None:

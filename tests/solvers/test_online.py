@@ -14,6 +14,7 @@ from parsimon.errors import ParsimonError
 from parsimon.groups import Groups
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso, OverlappingGroupLasso
 from parsimon.solvers import Budget, Decreasing, Monitor, Online, PassiveAggressive, Status, Weights, drive
+from parsimon.solvers.online import Plan
 from parsimon.solvers.online_groups import Blocks
 from sequence_losses import TOYS, SequenceLosses, every_loss, every_toy
 from toy_problems import Toy, make_toy
@@ -280,6 +281,79 @@ def test_it_can_start_from_weights() -> None:
         replace(solver, epochs=2, step=Constant()), problem, Weights.zeros(problem.n_features), Monitor()
     )
     assert second.weights.dense() == pytest.approx(both.weights.dense())
+
+
+def kept(weights: Weights) -> Weights:
+    """The same with its state as it is now, as a checkpoint keeps it."""
+    assert weights.state is not None
+    state = {name: np.array(values) for name, values in weights.state().items()}
+    return replace(weights, state=lambda: state)
+
+
+@every_toy
+@every_loss
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("kind", ["none", "elastic net", "strong", "groups", "rows", "budget", "slow"])
+def test_going_on_from_a_state_gives_the_same_bits(
+    toy: Toy, loss: str, average: bool, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = toy.index.n_features
+    penalty: Any = {
+        "none": ElasticNet(),
+        "elastic net": ElasticNet(0.2, 0.3),
+        "strong": L2(50.0),  # so that scales become small
+        "groups": GroupLasso(0.3, in_two(toy), l1=0.1, l2=0.2),
+        "rows": GroupLasso(0.2, by_attribute(toy)),
+        "budget": ElasticNet(),
+        "slow": OverlappingGroupLasso(0.3, Groups.from_lists([[0, 1], [1, 2]], n)),
+    }[kind]
+    if kind == "rows":
+        monkeypatch.setattr(
+            "parsimon.solvers.online.MANY", 1
+        )  # so that attributes count as rows, not as blocks
+    budget = Budget(2, by_attribute(toy)) if kind == "budget" else None
+    solver = Online(6, Decreasing(0.7), average=average, every=3, budget=budget, seed=1)
+    problem = toy.problem(loss, penalty)
+    whole, states = [], []
+    for iterate in solver.iterate(problem, Weights.zeros(n)):
+        whole.append((iterate.weights.dense().tolist(), iterate.objective, iterate.instantiated))
+        states.append(kept(iterate.weights))
+    for done, start in enumerate(states[:-1], start=1):
+        rest = [
+            (iterate.weights.dense().tolist(), iterate.objective, iterate.instantiated)
+            for iterate in solver.iterate(problem, start)
+        ]
+        assert rest == whole[done:]
+    with pytest.raises(ParsimonError, match="all 6 epochs were run before"):
+        next(solver.iterate(problem, states[-1]))
+
+
+def test_a_result_does_not_hold_on_to_the_learner() -> None:
+    assert learn(TOYS["plain"], "hinge", Online(2)).weights.state is None
+
+
+def test_states_are_checked_at_the_border() -> None:
+    problem = TOYS["plain"].problem("hinge")
+    start = kept(next(iter(Online(2).iterate(problem, Weights.zeros(problem.n_features)))).weights)
+    assert start.state is not None
+    sound = start.state()
+
+    def learner() -> Any:
+        return Plan.make(problem, None).learner(problem)
+
+    def restore(learner: Any, **changed: Any) -> None:
+        learner.restore(**{**sound, **changed})
+
+    with pytest.raises(ValueError, match="of other blocks"):
+        restore(learner(), blocks=np.zeros(3))
+    with pytest.raises(ValueError, match="a value and a drift"):
+        restore(learner(), drifts=np.zeros(0))
+    with pytest.raises(ValueError, match="no such feature"):
+        restore(learner(), features=sound["features"] + problem.n_features)
+    twice = learner()
+    restore(twice)
+    with pytest.raises(ValueError, match="restored once"):
+        restore(twice)
 
 
 @dataclass(frozen=True)

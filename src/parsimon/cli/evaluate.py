@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parsimon.cli.failures import say
-from parsimon.cli.labelling import allowed_transitions, parts
+from parsimon.cli.labelling import allowed_transitions, is_tree, parts
 from parsimon.cli.model_kinds import commands_of
 from parsimon.cli.options import (
     column_file,
@@ -118,7 +118,8 @@ def evaluate(**options: Any) -> None:
     if job.as_json:
         click.echo(json.dumps(evaluation_record(evaluation, raw=job.raw), ensure_ascii=False))
         return
-    click.echo(evaluation_text(evaluation, raw=job.raw), nl=False)
+    outputs = "trees" if is_tree(model) else "sequences"
+    click.echo(evaluation_text(evaluation, raw=job.raw, outputs=outputs), nl=False)
     if job.confusion:
         click.echo("\n" + confusion_table(evaluation), nl=False)
 

@@ -8,16 +8,27 @@ from typing import Any
 
 import click
 
-from parsimon.cli.options import CONTEXT, SectionedCommand, option, positive, threads_option
-from parsimon.cli.train import FILES, LEARNING, RUNNING, STOPPING, path
+from parsimon.cli.options import CONTEXT, SectionedCommand, option, positive
+from parsimon.cli.training_options import (
+    FILES,
+    LEARNING,
+    READING,
+    RUNNING,
+    STOPPING,
+    LearningJob,
+    iterations_option,
+    log_option,
+    model_option,
+    path,
+    running_options,
+    time_limit_option,
+)
 
 # Named here because the modules that know them are too heavy for a help page.
 LOSSES = ("pseudo-likelihood", "log")
 INFERENCES = ("bp", "exact")
 CRITERIA = ("bic", "ebic", "cv")
 SEPARATORS = ("comma", "tab", "semicolon")
-
-READING = "Reading"
 
 EXAMPLES = """
 \b
@@ -51,14 +62,13 @@ class Strength(click.ParamType[float | str]):
 
 
 @dataclass(frozen=True)
-class NetworkJob:
+class NetworkJob(LearningJob):
     """What was asked for; ``None`` leaves the choice to learning."""
 
     table: str
     model: Path | None
     draw: Path | None
     edges: Path | None
-    log: Path | None
     alpha: float | str
     loss: str
     inference: str
@@ -69,16 +79,8 @@ class NetworkJob:
     separator: str | None
     header: bool
     missing: str
-    encoding: str
-    tol: float | None
     max_iterations: int | None
-    time_limit: float | None
-    seed: int
-    threads: int
     top: int
-    verbose: bool
-    quiet: bool
-    as_json: bool
 
 
 @click.group("learn", context_settings=CONTEXT, short_help="Learn what depends on what.")
@@ -94,12 +96,12 @@ def learn() -> None:
     short_help="A Markov network of the columns of a table.",
 )
 @click.argument("table", metavar="TABLE")
-@option("-m", "--model", section=FILES, type=path, metavar="MODEL", help="The model file to write.")
+@model_option(required=False)
 @option(
     "--draw", section=FILES, type=path, metavar="FILE", help="Draw the network: a .png, .svg or .pdf file."
 )
 @option("--edges", section=FILES, type=path, metavar="FILE", help="Write the edges, separated by tabs.")
-@option("--log", section=FILES, type=path, metavar="FILE", help="Write what happens, one JSON object a line.")
+@log_option
 @option(
     "--alpha",
     section=LEARNING,
@@ -169,44 +171,22 @@ def learn() -> None:
 )
 @option("--encoding", section=READING, default="utf-8", metavar="NAME", help="Encoding of the table.")
 @positive("--tol", section=STOPPING, show_default="1e-5", help="How close to the optimum to come.")
-@option(
-    "--max-iter",
-    "--max-iterations",
-    "max_iterations",
-    section=STOPPING,
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Stop after N iterations (of every fit on the way).",
+@iterations_option(
+    "--max-iterations", "max_iterations", help="Stop after N iterations (of every fit on the way)."
 )
-@positive(
-    "--time-limit", section=STOPPING, metavar="SECONDS", help="Stop every fit on the way after this time."
+@time_limit_option("Stop every fit on the way after this time.")
+@running_options(
+    option(
+        "--top",
+        section=RUNNING,
+        type=click.IntRange(min=0),
+        default=10,
+        metavar="N",
+        help="How many edges to print.",
+    ),
+    seed="For random halves and folds.",
+    seeds=click.IntRange(min=0),
 )
-@threads_option
-@option(
-    "--seed",
-    section=RUNNING,
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="N",
-    help="For random halves and folds.",
-)
-@option(
-    "--top",
-    section=RUNNING,
-    type=click.IntRange(min=0),
-    default=10,
-    metavar="N",
-    help="How many edges to print.",
-)
-@option(
-    "-v",
-    "--verbose",
-    section=RUNNING,
-    is_flag=True,
-    help="Tell every few seconds how it goes, in plain lines.",
-)
-@option("-q", "--quiet", section=RUNNING, is_flag=True, help="Say nothing but what goes wrong.")
-@option("--json", "as_json", section=RUNNING, is_flag=True, help="Print the summary as a JSON object.")
 def network(**options: Any) -> None:
     """Learn which columns of TABLE depend on each other: a sparse Markov network.
 

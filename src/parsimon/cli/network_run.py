@@ -1,21 +1,16 @@
-"""A run of `parsimon learn network`: check, read, learn, write, say what came of it."""
+"""A run of `parsimon learn network`: what is its own in the frame of learning."""
 
 from __future__ import annotations
 
-import json
-import sys
 import time
-from contextlib import ExitStack
-from dataclasses import asdict, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import click
-
-from parsimon import __version__
-from parsimon.cli.failures import Interrupted, say
 from parsimon.cli.learn import NetworkJob
 from parsimon.cli.output import check_writable
+from parsimon.cli.training_run import Callbacks, LearningRun, everything
 from parsimon.data.csv_tables import SEPARATORS, CsvTable, read_table
 from parsimon.discrete_table import DiscreteTable
 from parsimon.errors import ParsimonError
@@ -23,39 +18,57 @@ from parsimon.model_file import save_model, write_atomically_or_explain
 from parsimon.network_model import NetworkModel
 from parsimon.network_training import NetworkTraining
 from parsimon.report.figure_file import check_ending, save_figure
-from parsimon.report.json_lines import JsonLines
 from parsimon.report.network_tables import edges_table, summary_text
-from parsimon.report.progress import Progress, progress
+from parsimon.report.progress import Progress
 from parsimon.report.time_left import TimeLeft
-from parsimon.solvers.base import Event, Status
 
 
 def run(job: NetworkJob) -> None:
     """Everything that can be refused is refused before any work."""
     began = time.perf_counter()
     check_files(job)
-    with ExitStack() as stack:
-        log = open_log(job, stack)
-        watch = stack.enter_context(
-            progress(
-                sys.stderr,
-                quiet=job.quiet or job.as_json,
-                verbose=job.verbose,
-                began=began,
-                time_left=TimeLeft(job.max_iterations, job.time_limit),
-            )
-        )
-        events: list[Event] = []
-        callbacks = [events.append, watch, *([] if log is None else [log])]
-        try:
-            model = fit(job, watch, callbacks)
-            write(job, model, watch)
-        except KeyboardInterrupt:
-            raise Interrupted("interrupted, and nothing was written") from None
-        record = summary(job, model, len(events), time.perf_counter() - began)
-        if log is not None:
-            log.end(**record)
-    finish(job, model, record, log)
+    NetworkRun(job, began=began).carry_out()
+
+
+@dataclass
+class NetworkRun(LearningRun[NetworkModel]):
+    """A table in, a network out, and perhaps a drawing and a list of edges."""
+
+    job: NetworkJob
+    nothing_left = "nothing was written"
+    best_left = "this is the best network so far"
+
+    def time_left(self) -> TimeLeft:
+        """The limits that were asked for."""
+        return TimeLeft(self.job.max_iterations, self.job.time_limit)
+
+    def asked(self) -> dict[str, Any]:
+        """Everything."""
+        return everything(self.job)
+
+    def learn(self, watch: Progress, callbacks: Callbacks) -> NetworkModel:
+        """Reads and learns."""
+        return fit(self.job, watch, callbacks)
+
+    def write(self, learnt: NetworkModel, watch: Progress) -> None:
+        """The files that were asked for."""
+        watch.phase("writing")
+        write(self.job, learnt)
+
+    def info(self, learnt: NetworkModel) -> Mapping[str, Any]:
+        """What the model remembers."""
+        return learnt.info
+
+    def record(self, learnt: NetworkModel, seconds: float) -> dict[str, Any]:
+        """What came of it, ready for JSON."""
+        return summary(self.job, learnt, len(self.events), seconds)
+
+    def text(self, learnt: NetworkModel, record: dict[str, Any]) -> str:
+        """The same for people, and the strongest edges."""
+        text = summary_text(record)
+        if self.job.top:
+            text += "\n" + edges_table(learnt.strongest(), self.job.top)
+        return text
 
 
 def check_files(job: NetworkJob) -> None:
@@ -73,18 +86,7 @@ def check_files(job: NetworkJob) -> None:
             raise ParsimonError(f"{job.table} would be overwritten by {what}; name another file.")
 
 
-def open_log(job: NetworkJob, stack: ExitStack) -> JsonLines | None:
-    """The log, with what is about to happen as its first line."""
-    if job.log is None:
-        return None
-    log = JsonLines(job.log)
-    stack.callback(log.close)
-    asked = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(job).items()}
-    log.start(parsimon=__version__, **asked)
-    return log
-
-
-def fit(job: NetworkJob, watch: Progress, callbacks: list[Any]) -> NetworkModel:
+def fit(job: NetworkJob, watch: Progress, callbacks: Callbacks) -> NetworkModel:
     """Reads and learns."""
     watch.phase(f"reading {'standard input' if job.table == '-' else Path(job.table).name}")
     csv = read_table(
@@ -123,9 +125,8 @@ def discrete(csv: CsvTable, job: NetworkJob) -> DiscreteTable:
         raise ParsimonError(f"{name}: {str(error).replace('max_states', '--max-states')}") from None
 
 
-def write(job: NetworkJob, model: NetworkModel, watch: Progress) -> None:
+def write(job: NetworkJob, model: NetworkModel) -> None:
     """The files that were asked for."""
-    watch.phase("writing")
     if job.model is not None:
         save_model(model, job.model)
     if job.edges is not None:
@@ -161,18 +162,3 @@ def summary(job: NetworkJob, model: NetworkModel, iterations: int, seconds: floa
         "iterations": iterations,
         "seconds": round(seconds, 3),
     }
-
-
-def finish(job: NetworkJob, model: NetworkModel, record: dict[str, Any], log: JsonLines | None) -> None:
-    """Says what came of it."""
-    if log is not None and log.failure is not None:
-        say(f"the log {job.log} is not complete: {log.failure}")
-    if job.as_json:
-        click.echo(json.dumps(record, ensure_ascii=False))
-    elif not job.quiet:
-        text = summary_text(record)
-        if job.top:
-            text += "\n" + edges_table(model.strongest(), job.top)
-        click.echo(text, nl=False)
-    if model.info.get("status") == Status.INTERRUPTED.value:
-        raise Interrupted("interrupted; this is the best network so far")

@@ -67,6 +67,11 @@ positive = partial(
 )
 
 
+encoding_option = option(
+    "--encoding", default="utf-8", metavar="NAME", section="Reading", help="Encoding of the data."
+)
+
+
 def reading_options(function: Function) -> Function:
     """How column files are read: the same in every command."""
     section = "Reading"
@@ -81,7 +86,7 @@ def reading_options(function: Function) -> Function:
             section=section,
             help="What stands between columns: one tab, one space, or any run of both.",
         ),
-        option("--encoding", default="utf-8", metavar="NAME", section=section, help="Encoding of the data."),
+        encoding_option,
     ):
         function = add(function)
     return function

@@ -102,21 +102,3 @@ def check_writable(path: Path, what: str) -> None:
         probe.unlink()
     except OSError as error:
         raise ParsimonError(f"{what} {path} cannot be written: {error.strerror or error}.") from error
-
-
-def check_training_files(train: str, dev: str | None, model: Path, log: Path | None) -> None:
-    """Refuses what could not be written at the end of a training, and what would be lost by writing."""
-    if str(model) == "-":
-        raise ParsimonError("the model must be a file; it cannot go to standard output.")
-    if train == dev == "-":
-        raise ParsimonError("TRAIN and --dev cannot both be standard input.")
-    check_writable(model, "the model")
-    targets = [model, *([] if log is None else [log])]
-    for source in (train, dev):
-        if source is None or source == "-":
-            continue
-        if not Path(source).exists():
-            raise ParsimonError(f"{source} cannot be read: there is no such file or directory.")
-        for target in targets:
-            if Path(source).is_file() and target.exists() and target.samefile(source):
-                raise ParsimonError(f"{source} would be overwritten by {target}; name another file.")

@@ -4,55 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
 
-from parsimon.cli.options import (
-    CONTEXT,
-    SectionedCommand,
-    number,
-    option,
-    positive,
-    reading_options,
-    size_of,
-    threads_option,
+from parsimon.cli.options import CONTEXT, SectionedCommand, number, option, positive, reading_options
+from parsimon.cli.training_options import (
+    CHOOSING,
+    FILES,
+    LEARNING,
+    LOSSES,
+    READING,
+    REFITS,
+    SOLVERS,
+    STOPPING,
+    TemplateJob,
+    at_least_one,
+    checkpoint_options,
+    dev_option,
+    dev_tolerance_option,
+    float32_option,
+    iterations_option,
+    log_option,
+    model_option,
+    patience_option,
+    running_options,
+    selection_options,
+    time_limit_option,
 )
 
-# Named here because the modules that know them are too heavy for a help page.
-LOSSES = ("log", "hinge", "perceptron")
-SOLVERS = (
-    "auto",
-    "lbfgs",
-    "working-set",
-    "owlqn",
-    "block-working-set",
-    "bcd",
-    "fista",
-    "grafting-light",
-    "grafting",
-    "gauss-seidel",
-    "frank-wolfe",
-    "smoothing",
-    "subgradient",
-    "cutting-plane",
-    "em",
-    "one-slack",
-    "projected-subgradient",
-    "mira",
-    "sgd",
-    "sgd-l1",
-)
-SELECTIONS = ("sparseptron", "group-lasso", "information-gain")
 GROUPS = ("template", "attribute", "label")
-# What a second stage minimises, and how.
-REFITS = {
-    "crf": ("log", "auto"),
-    "mira": ("hinge", "mira"),
-    "hinge": ("hinge", "auto"),
-    "perceptron": ("perceptron", "sgd"),
-}
 L1, L2, BUDGET = 0.5, 1e-5, 30
 # Solvers that can do with one of both only, or without any.
 STRENGTHS = {
@@ -68,9 +49,7 @@ GROW_AFTER = 10  # iterations of the stage before
 DEV_METRICS = ("auto", "f1", "accuracy")
 DEBIAS = 0.5  # the best of 0.1, 0.3, 0.5, 1, 2 on a held-out tenth of the chunking training set
 
-# Headings of the help page.
-FILES, LEARNING, CHOOSING, GROWING = "Files", "What to learn", "Which templates to keep", "Growing"
-STOPPING, SAFETY, RUNNING = "How long", "Safety", "Running"
+GROWING = "Growing"  # a heading of the help page
 
 EXAMPLES = """
 \b
@@ -85,61 +64,26 @@ Examples:
 
 
 @dataclass(frozen=True)
-class SequenceJob:
+class SequenceJob(TemplateJob):
     """What was asked for."""
 
-    train: str
-    model: Path
-    templates: str
-    dev: str | None
     initial: str | None
-    log: Path | None
-    float32: bool
     l1: float | None
     l2: float | None
     kl_norm: float | None
     l1_ball: float | None
-    group_lasso: float | None
     groups: str
-    loss: str | None
     penalize_bias: bool
     candidates: str
     order: int
-    cutoff: int
-    prune: float
     debias: float | None
-    select: str | None
-    budget: int | None
-    select_epochs: int
-    refit: str | None
     grow: Sequence[str]
     grow_parents: Any
-    seed: int
-    solver: str | None
-    tol: float | None
-    max_iter: int | None
-    time_limit: float | None
     dev_metric: str
-    patience: int
-    dev_tolerance: float
-    checkpoint_every: float
-    checkpoint: Path | None
-    resume: bool
     unknown: Sequence[str]
     boundary: Any
-    encoding: str
     separator: str
     comment: str | None
-    threads: int
-    memory: int | None
-    verbose: bool
-    quiet: bool
-    as_json: bool
-
-    @property
-    def checkpoint_file(self) -> Path:
-        """Where checkpoints go: beside the model, unless another place was named."""
-        return self.checkpoint or self.model.with_name(f"{self.model.name}.ckpt")
 
     @property
     def method(self) -> tuple[str, str]:
@@ -161,9 +105,6 @@ def train() -> None:
     """Train a model of labelled data."""
 
 
-path = click.Path(path_type=Path)
-
-
 @train.command(
     "sequence",
     cls=SectionedCommand,
@@ -172,9 +113,7 @@ path = click.Path(path_type=Path)
     short_help="A sequence labeller.",
 )
 @click.argument("train", metavar="TRAIN")
-@option(
-    "-m", "--model", section=FILES, required=True, type=path, metavar="MODEL", help="The model file to write."
-)
+@model_option()
 @option(
     "-t",
     "--templates",
@@ -183,10 +122,10 @@ path = click.Path(path_type=Path)
     metavar="TEMPLATES",
     help="A template file of Wapiti or CRF++, or the name of a preset (see 'parsimon presets').",
 )
-@option("--dev", section=FILES, metavar="DEV", help="Development data: what scores best on them is kept.")
+@dev_option
 @option("--initial", section=FILES, metavar="MODEL", help="Start from the weights of this model.")
-@option("--log", section=FILES, type=path, metavar="FILE", help="Write what happens, one JSON object a line.")
-@option("--float32", section=FILES, is_flag=True, help="Keep 32 bits of every weight instead of 64.")
+@log_option
+@float32_option
 @number(
     "--l1",
     section=LEARNING,
@@ -243,7 +182,7 @@ path = click.Path(path_type=Path)
 @option(
     "--cutoff",
     section=LEARNING,
-    type=click.IntRange(min=1),
+    type=at_least_one,
     default=1,
     metavar="N",
     help="Leave out attributes that occur less than N times.",
@@ -276,34 +215,7 @@ path = click.Path(path_type=Path)
     default="template",
     help="The groups of --group-lasso: a template's features, an attribute's, or a label's.",
 )
-@option(
-    "--select",
-    section=CHOOSING,
-    type=click.Choice(SELECTIONS),
-    help="A first stage that chooses templates; what is said of learning is about the second.",
-)
-@option(
-    "--budget",
-    section=CHOOSING,
-    type=click.IntRange(min=1),
-    metavar="N",
-    show_default=str(BUDGET),
-    help="How many templates --select may keep, biases and label bigrams not counted.",
-)
-@option(
-    "--select-epochs",
-    section=CHOOSING,
-    type=click.IntRange(min=1),
-    default=5,
-    metavar="N",
-    help="Passes of the sparseptron over the data.",
-)
-@option(
-    "--refit",
-    section=CHOOSING,
-    type=click.Choice(list(REFITS)),
-    help="What the second stage is: short for --loss and --solver.",
-)
+@selection_options(BUDGET, ", biases and label bigrams not counted")
 @option(
     "--grow",
     section=GROWING,
@@ -334,19 +246,8 @@ path = click.Path(path_type=Path)
     show_default="1e-5",
     help="Stop when the optimality conditions hold to this fraction of their violation at zero weights.",
 )
-@option(
-    "--max-iter",
-    section=STOPPING,
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Stop after N iterations, or epochs of online learning.",
-)
-@positive(
-    "--time-limit",
-    section=STOPPING,
-    metavar="SECONDS",
-    help="Stop after this time, reading included.",
-)
+@iterations_option()
+@time_limit_option("Stop after this time, reading included.")
 @option(
     "--dev-metric",
     section=STOPPING,
@@ -354,74 +255,25 @@ path = click.Path(path_type=Path)
     default="auto",
     help="How DEV is scored; 'auto' is f1 where labels mark spans, else accuracy.",
 )
-@option(
-    "--patience",
-    section=STOPPING,
-    type=click.IntRange(min=1),
-    default=10,
-    metavar="N",
-    help="Stop when N scores on DEV in a row were no better than the best.",
-)
-@number(
-    "--dev-tolerance",
-    section=STOPPING,
-    default=0.0,
-    help="Of models within this of the best score on DEV (0.002: a fifth of a per cent), keep the smallest.",
-)
-@number(
-    "--checkpoint-every",
-    section=SAFETY,
-    default=30.0,
-    metavar="SECONDS",
-    help="How often to keep what is learned so far; 0 for never.",
-)
-@option(
-    "--checkpoint",
-    section=SAFETY,
-    type=path,
-    metavar="FILE",
-    show_default="MODEL.ckpt",
-    help="Where to keep it. It is removed when the model is written.",
-)
-@option(
-    "--resume",
-    section=SAFETY,
-    is_flag=True,
-    help="Go on from the checkpoint of the same command, which was killed or interrupted.",
-)
+@patience_option
+@dev_tolerance_option
+@checkpoint_options
 @option(
     "--unknown",
     multiple=True,
     metavar="LABEL",
-    section="Reading",
+    section=READING,
     help="A label that means: not known (may be repeated). Such data are partially labelled.",
 )
 @option(
     "--boundary",
     type=click.Choice(["wapiti", "crf++"]),
-    section="Reading",
+    section=READING,
     show_default="what TEMPLATES says, else wapiti",
     help="Whose values templates see beyond the ends of a sequence.",
 )
 @reading_options
-@threads_option
-@option(
-    "--memory",
-    section=RUNNING,
-    metavar="SIZE",
-    callback=lambda ctx, param, value: None if value is None else size_of(value),
-    help="Use no more memory than this, for instance 4G; what needs more is refused.",
-)
-@option("--seed", section=RUNNING, type=int, default=0, metavar="N", help="For the order of online learning.")
-@option(
-    "-v",
-    "--verbose",
-    section=RUNNING,
-    is_flag=True,
-    help="Tell every few seconds how it goes, in plain lines.",
-)
-@option("-q", "--quiet", section=RUNNING, is_flag=True, help="Say nothing but what goes wrong.")
-@option("--json", "as_json", section=RUNNING, is_flag=True, help="Print the summary as a JSON object.")
+@running_options(memory=True, seed="For the order of online learning.")
 def sequence(**options: Any) -> None:
     """Train a sparse sequence labeller on TRAIN, a column file whose last column is the label.
 

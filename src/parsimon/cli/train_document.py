@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
 
-from parsimon.cli.options import CONTEXT, SectionedCommand, number, option, positive, threads_option
-from parsimon.cli.train import FILES, LEARNING, RUNNING, STOPPING, path, train
+from parsimon.cli.options import CONTEXT, SectionedCommand, encoding_option, number, option, positive
+from parsimon.cli.train import train
+from parsimon.cli.training_options import (
+    LEARNING,
+    READING,
+    STOPPING,
+    TrainingJob,
+    at_least_one,
+    dev_option,
+    float32_option,
+    iterations_option,
+    log_option,
+    model_option,
+    running_options,
+    time_limit_option,
+)
 
 # Named here because the modules that know them are too heavy for a help page.
 PENALTIES = ("ridge", "lasso", "elastic-net", "sentence")
@@ -19,7 +32,7 @@ LOSSES = ("log", "hinge")
 VALUES = ("counts", "binary", "tf-idf")
 
 # Headings of the help page.
-SENTENCES, WORDS, READING = "Which sentences matter", "Words", "Reading"
+SENTENCES, WORDS = "Which sentences matter", "Words"
 
 EXAMPLES = """
 \b
@@ -33,14 +46,9 @@ Examples:
 
 
 @dataclass(frozen=True)
-class DocumentJob:
+class DocumentJob(TrainingJob):
     """What was asked for; ``None`` leaves the choice to training."""
 
-    train: str
-    model: Path
-    dev: str | None
-    log: Path | None
-    float32: bool
     penalty: str | None
     l1: float | None
     l2: float | None
@@ -50,7 +58,6 @@ class DocumentJob:
     group_weight: str | None
     stopping: str | None
     rho: float | None
-    loss: str | None
     values: str | None
     min_count: int | None
     min_documents: int | None
@@ -59,15 +66,7 @@ class DocumentJob:
     lowercase: bool
     tokens: str
     sentences: str
-    encoding: str
     max_iterations: int | None
-    tol: float | None
-    time_limit: float | None
-    seed: int
-    threads: int
-    verbose: bool
-    quiet: bool
-    as_json: bool
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -109,8 +108,6 @@ TRAINING = (
     "seed",
 )
 
-at_least_one = click.IntRange(min=1)
-
 
 @train.command(
     "document",
@@ -120,12 +117,10 @@ at_least_one = click.IntRange(min=1)
     short_help="A document classifier.",
 )
 @click.argument("train", metavar="TRAIN")
-@option(
-    "-m", "--model", section=FILES, required=True, type=path, metavar="MODEL", help="The model file to write."
-)
-@option("--dev", section=FILES, metavar="DEV", help="Development data: what scores best on them is kept.")
-@option("--log", section=FILES, type=path, metavar="FILE", help="Write what happens, one JSON object a line.")
-@option("--float32", section=FILES, is_flag=True, help="Keep 32 bits of every weight instead of 64.")
+@model_option()
+@dev_option
+@log_option
+@float32_option
 @option(
     "--penalty",
     section=LEARNING,
@@ -235,35 +230,18 @@ at_least_one = click.IntRange(min=1)
     help="What a token is: words, whitespace, or a regular expression.",
 )
 @option("--lowercase/--no-lowercase", section=READING, default=True, help="Whether case makes no difference.")
-@option("--encoding", default="utf-8", metavar="NAME", section=READING, help="Encoding of the data.")
+@encoding_option
 @positive(
     "--tol",
     section=STOPPING,
     show_default="1e-4; 1e-3 with --stopping paper",
     help="How close to the optimum to come; with --stopping paper, the relative change of the weights.",
 )
-@option(
-    "--max-iter",
-    "--max-iterations",
-    "max_iterations",
-    section=STOPPING,
-    type=at_least_one,
-    metavar="N",
-    show_default="100 with --stopping paper",
-    help="Stop after N iterations.",
+@iterations_option(
+    "--max-iterations", "max_iterations", shown="100 with --stopping paper", help="Stop after N iterations."
 )
-@positive("--time-limit", section=STOPPING, metavar="SECONDS", help="Stop after this time of training.")
-@threads_option
-@option("--seed", section=RUNNING, type=int, default=0, metavar="N", help="For what is done in random order.")
-@option(
-    "-v",
-    "--verbose",
-    section=RUNNING,
-    is_flag=True,
-    help="Tell every few seconds how it goes, in plain lines.",
-)
-@option("-q", "--quiet", section=RUNNING, is_flag=True, help="Say nothing but what goes wrong.")
-@option("--json", "as_json", section=RUNNING, is_flag=True, help="Print the summary as a JSON object.")
+@time_limit_option("Stop after this time of training.")
+@running_options(seed="For what is done in random order.")
 def document(**options: Any) -> None:
     """Train a sparse document classifier on TRAIN.
 

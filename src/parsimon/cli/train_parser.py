@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
 
-from parsimon.cli.options import (
-    CONTEXT,
-    SectionedCommand,
-    number,
-    option,
-    positive,
-    size_of,
-    threads_option,
-)
-from parsimon.cli.train import (
+from parsimon.cli.options import CONTEXT, SectionedCommand, encoding_option, number, option, positive
+from parsimon.cli.train import train
+from parsimon.cli.training_options import (
     CHOOSING,
     FILES,
     LEARNING,
     LOSSES,
+    READING,
     REFITS,
-    RUNNING,
-    SELECTIONS,
     SOLVERS,
     STOPPING,
-    path,
-    train,
+    TemplateJob,
+    at_least_one,
+    checkpoint_options,
+    dev_option,
+    dev_tolerance_option,
+    float32_option,
+    iterations_option,
+    log_option,
+    model_option,
+    patience_option,
+    running_options,
+    selection_options,
+    time_limit_option,
 )
 
-READING = "Reading"
 BUDGET = 200
 
 EXAMPLES = """
 \b
 Examples:
   parsimon train parser train.conllu -m english.model --dev dev.conllu
+  parsimon train parser train.conllu -m english.model --dev dev.conllu --resume
   parsimon train parser train.conll -m danish.model -t martins-parsing --select sparseptron --budget 200
   parsimon train parser train.conllu -m crf.model --loss log --solver lbfgs --l2 1 --max-iter 100
   parsimon train parser train.conllu -m small.model --loss log --solver auto --group-lasso 20 --l2 0.1
@@ -46,42 +48,15 @@ Examples:
 
 
 @dataclass(frozen=True)
-class ParserJob:
+class ParserJob(TemplateJob):
     """What was asked for."""
 
-    train: str
-    model: Path
-    templates: str
     relations: str | None
-    dev: str | None
-    log: Path | None
-    float32: bool
     l1: float
     l2: float
-    group_lasso: float | None
-    loss: str | None
     projective: bool
     single_root: bool | None
-    cutoff: int
-    prune: float
-    select: str | None
-    budget: int | None
-    select_epochs: int
-    refit: str | None
-    solver: str | None
-    tol: float | None
-    max_iter: int | None
-    time_limit: float | None
-    patience: int
-    dev_tolerance: float
     format: Any
-    encoding: str
-    seed: int
-    threads: int
-    memory: int | None
-    verbose: bool
-    quiet: bool
-    as_json: bool
 
     @property
     def method(self) -> tuple[str, str]:
@@ -92,9 +67,6 @@ class ParserJob:
         return self.loss or loss, self.solver or solver
 
 
-at_least_one = click.IntRange(min=1)
-
-
 @train.command(
     "parser",
     cls=SectionedCommand,
@@ -103,9 +75,7 @@ at_least_one = click.IntRange(min=1)
     short_help="A dependency parser.",
 )
 @click.argument("train", metavar="TRAIN")
-@option(
-    "-m", "--model", section=FILES, required=True, type=path, metavar="MODEL", help="The model file to write."
-)
+@model_option()
 @option(
     "-t",
     "--templates",
@@ -121,9 +91,9 @@ at_least_one = click.IntRange(min=1)
     metavar="TEMPLATES",
     help="The templates that name relations; 'none' leaves relations out.",
 )
-@option("--dev", section=FILES, metavar="DEV", help="Development data: what scores best on them is kept.")
-@option("--log", section=FILES, type=path, metavar="FILE", help="Write what happens, one JSON object a line.")
-@option("--float32", section=FILES, is_flag=True, help="Keep 32 bits of every weight instead of 64.")
+@dev_option
+@log_option
+@float32_option
 @option(
     "--loss",
     section=LEARNING,
@@ -162,35 +132,7 @@ at_least_one = click.IntRange(min=1)
     metavar="STRENGTH",
     help="Also penalise templates, which are kept or dropped as wholes.",
 )
-@option(
-    "--select",
-    section=CHOOSING,
-    type=click.Choice(SELECTIONS),
-    help="A first stage that chooses templates; what is said of learning is about the second.",
-)
-@option(
-    "--budget",
-    section=CHOOSING,
-    type=at_least_one,
-    metavar="N",
-    show_default=str(BUDGET),
-    help="How many templates --select may keep; those of direction and length alone are not counted.",
-)
-@option(
-    "--select-epochs",
-    section=CHOOSING,
-    type=at_least_one,
-    default=5,
-    metavar="N",
-    help="Passes of the sparseptron over the data.",
-)
-@option(
-    "--refit",
-    section=CHOOSING,
-    type=click.Choice(list(REFITS)),
-    show_default="mira",
-    help="What the second stage is: short for --loss and --solver.",
-)
+@selection_options(BUDGET, "; those of direction and length alone are not counted", refit="mira")
 @option(
     "--solver",
     section=STOPPING,
@@ -199,29 +141,11 @@ at_least_one = click.IntRange(min=1)
     help="'mira' and 'sgd' learn online; 'auto' takes the first that fits the loss and the penalty.",
 )
 @positive("--tol", section=STOPPING, help="How close to the optimum to come.")
-@option(
-    "--max-iter",
-    section=STOPPING,
-    type=at_least_one,
-    metavar="N",
-    show_default="10 epochs of online learning",
-    help="Stop after N iterations, or epochs of online learning.",
-)
-@positive("--time-limit", section=STOPPING, metavar="SECONDS", help="Stop each stage after this time.")
-@option(
-    "--patience",
-    section=STOPPING,
-    type=at_least_one,
-    default=10,
-    metavar="N",
-    help="Stop when N scores on DEV in a row were no better than the best.",
-)
-@number(
-    "--dev-tolerance",
-    section=STOPPING,
-    default=0.0,
-    help="Of models within this of the best score on DEV (0.002: a fifth of a per cent), keep the smallest.",
-)
+@iterations_option(shown="10 epochs of online learning")
+@time_limit_option("Stop each stage after this time.")
+@patience_option
+@dev_tolerance_option
+@checkpoint_options
 @option(
     "--format",
     section=READING,
@@ -229,32 +153,16 @@ at_least_one = click.IntRange(min=1)
     show_default="told from the data",
     help="The format of treebanks.",
 )
-@option("--encoding", default="utf-8", metavar="NAME", section=READING, help="Encoding of the data.")
-@threads_option
-@option(
-    "--memory",
-    section=RUNNING,
-    metavar="SIZE",
-    callback=lambda ctx, param, value: None if value is None else size_of(value),
-    help="Use no more memory than this, for instance 4G; what needs more is refused.",
-)
-@option("--seed", section=RUNNING, type=int, default=0, metavar="N", help="For the order of online learning.")
-@option(
-    "-v",
-    "--verbose",
-    section=RUNNING,
-    is_flag=True,
-    help="Tell every few seconds how it goes, in plain lines.",
-)
-@option("-q", "--quiet", section=RUNNING, is_flag=True, help="Say nothing but what goes wrong.")
-@option("--json", "as_json", section=RUNNING, is_flag=True, help="Print the summary as a JSON object.")
+@encoding_option
+@running_options(memory=True, seed="For the order of online learning.")
 def parser(**options: Any) -> None:
     """Train a dependency parser on TRAIN, a treebank in CoNLL-U or CoNLL-X format.
 
     Trees are scored arc by arc, by features that templates make of the head, the modifier and the words around and
     between them. Parts of speech, lemmas and morphological features are taken as the file has them.
 
-    Ctrl-C stops early and writes the best model so far.
+    Ctrl-C stops early and writes the best model so far. Every half minute, what is learned is kept in
+    MODEL.ckpt, and should the run be killed, the same command with --resume goes on from there.
     """
     from parsimon.cli.parser_run import run
 

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from parsimon.cli.options import CONTEXT, SectionedCommand, option
-from parsimon.cli.train import FILES, LEARNING, SequenceJob, path, sequence, train
+from parsimon.cli.train import SequenceJob, sequence, train
+from parsimon.cli.training_options import FILES, LEARNING, READING, path
 
 # What trees do not have, or have otherwise.
 OTHERWISE = {"templates": "", "order": 1, "grow": (), "grow_parents": None}
@@ -60,7 +61,7 @@ class TreeJob(SequenceJob):
 )
 @option(
     "--parent-column",
-    section="Reading",
+    section=READING,
     type=click.IntRange(min=0),
     metavar="N",
     show_default="0",
@@ -69,7 +70,7 @@ class TreeJob(SequenceJob):
 )
 @option(
     "--kind-column",
-    section="Reading",
+    section=READING,
     type=click.IntRange(min=0),
     metavar="N",
     help="A column that tells kinds of nodes apart: a node gets only labels that its kind has in TRAIN.",

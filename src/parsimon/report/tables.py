@@ -40,16 +40,19 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
 # --- Evaluation ---------------------------------------------------------------------------------------------
 
 
-def evaluation_text(evaluation: Evaluation, *, raw: bool = False) -> str:
-    """conlleval's report where there are spans to score, else a table with a line a label."""
+def evaluation_text(evaluation: Evaluation, *, raw: bool = False, outputs: str = "sequences") -> str:
+    """conlleval's report where there are spans to score, else a table with a line a label.
+
+    `outputs` is what the tokens make up.
+    """
     from parsimon.metrics import has_spans
 
     if raw or has_spans(evaluation.labels):
         return evaluation.conlleval()
     head = (
-        f"processed {evaluation.tokens} tokens in {evaluation.sequences} sequences\n"
+        f"processed {evaluation.tokens} tokens in {evaluation.sequences} {outputs}\n"
         f"accuracy: {100 * evaluation.accuracy:6.2f}%; "
-        f"sequences without an error: {100 * evaluation.sequence_accuracy:6.2f}%\n\n"
+        f"{outputs} without an error: {100 * evaluation.sequence_accuracy:6.2f}%\n\n"
     )
     ordered = sorted(evaluation.per_label.items(), key=lambda item: -item[1].support)
     rows = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, ClassVar, Protocol
@@ -16,6 +16,8 @@ from parsimon.penalties.base import Penalty
 from parsimon.penalties.elastic_net import ElasticNet
 from parsimon.problem import Problem
 from parsimon.structures.base import Oracle
+
+State = Mapping[str, Array | IntArray]  # by names that a solver gives them
 
 
 class Status(Enum):
@@ -34,12 +36,14 @@ class Status(Enum):
 class Weights:
     """A weight vector of which only some entries can be other than zero.
 
-    ``features`` are ascending feature numbers, or ``None`` when ``values`` has all of them.
+    ``features`` are ascending feature numbers, or ``None`` when ``values`` has all of them. ``state`` gives what else a
+    solver needs in order to go on from here as if there had been no break, if it can; ask for it before it moves on.
     """
 
     values: Array
     features: IntArray | None
     n_features: int
+    state: Callable[[], State] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def zeros(cls, n_features: int) -> Weights:
@@ -122,6 +126,11 @@ class Event:
     instantiated: tuple[int, ...] = ()
     selected: int | None = None
     support: int | None = None
+
+    @classmethod
+    def from_told(cls, told: dict[str, Any]) -> Event:
+        """From its fields, as they come out of JSON."""
+        return cls(**{**told, "instantiated": tuple(told["instantiated"])})
 
 
 def thinned(history: list[Event], most: int = 200) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -52,9 +52,16 @@ class Validation:
         """How many scores there were since the best one."""
         return self._since_best
 
-    def resume(self, best: float, since: int, weights: Weights, objective: float) -> None:
+    @property
+    def kept(self) -> float:
+        """The score of the iterate that is kept, which may be a little below the best."""
+        return self._kept
+
+    def resume(
+        self, best: float, since: int, weights: Weights, objective: float, kept: float | None = None
+    ) -> None:
         """Takes up where another run stopped."""
-        self.best, self._kept, self._since_best = best, best, since
+        self.best, self._kept, self._since_best = best, best if kept is None else kept, since
         self.best_iterate = Iterate(weights, objective, 0)
 
     @property
@@ -134,20 +141,20 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
             for callback in watch.callbacks:
                 callback(event)
             if watch.checkpoint is not None and now - last_checkpoint >= watch.checkpoint_every:
-                _keep(watch, last.weights)
+                keep(watch, last.weights)
                 last_checkpoint = time.perf_counter()
             status = last.status or _stop(watch, number, interrupted.is_set())
             if status is not None:
                 break
     assert last is not None, "a solver yields at least once"
     if watch.checkpoint is not None:
-        _keep(watch, last.weights)
+        keep(watch, last.weights)
     if watch.validation is not None:
         if watch.history[-1].dev is None:  # stopped between two scores
             watch.validation.see(last)
         last = watch.validation.best_iterate or last
     return Result(
-        last.weights,
+        replace(last.weights, state=None),  # which would keep the solver's memory
         status or Status.CONVERGED,
         last.objective,
         last.kkt,
@@ -158,7 +165,7 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
     )
 
 
-def _keep(watch: Monitor, weights: Weights) -> None:
+def keep(watch: Monitor, weights: Weights) -> None:
     """Writes a checkpoint; a failure (a full disk) is no reason to lose the training."""
     assert watch.checkpoint is not None
     try:

@@ -25,7 +25,7 @@ from parsimon.errors import ParsimonError
 from parsimon.groupings import ByTemplate, FeatureTable, Grouping
 from parsimon.groups import Groups
 from parsimon.problem import Batch, Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, State, Status, Weights
 from parsimon.solvers.online_groups import Blocks, Device, Rows, SingleWeights, WholeBlocks
 from parsimon.structures.base import Oracle
 
@@ -173,13 +173,16 @@ class Online:
         """Yields after every epoch. The objective is the sum of losses as they were met, plus Ω."""
         plan = Plan.make(problem, self.budget)
         learner = plan.learner(problem)
-        given = start.nonzero()
-        if len(given.values):
-            learner.start(given.features, given.values)
+        begin(learner, start)
         question, cost = QUESTIONS[problem.loss.oracle], float(getattr(problem.loss, "cost", 0.0))
         n, random = learner.n_sequences, np.random.default_rng(self.seed)
+        done = learner.rounds // max(n, 1)
+        if done >= self.epochs:
+            raise ParsimonError(f"all {self.epochs} epochs were run before; there is nothing to go on with.")
         for epoch in range(self.epochs):
             order = random.permutation(n) if self.shuffle else np.arange(n)
+            if epoch < done:  # its order was drawn, so that those to come are the same
+                continue
             size = self.step.size(epoch)
             if epoch == int(self.burn_in * self.epochs + 1e-9):
                 learner.forget_average()
@@ -195,7 +198,7 @@ class Online:
                     plan.shrink(learner, size, self.every / n, learner.rounds / n)
                     counts.append(learner.n_weights)
             features, values = learner.weights(self.average)
-            weights = Weights(values, features, problem.n_features)
+            weights = Weights(values, features, problem.n_features, lambda: state_of(learner))
             yield Iterate(
                 weights,
                 loss + problem.penalty.restrict(features).value(values),
@@ -204,6 +207,25 @@ class Online:
                 instantiated=tuple(counts),
                 status=Status.DONE if last else None,
             )
+
+
+STATE = ("features", "values", "drifts", "blocks", "counts")  # what a learner is made of
+
+
+def state_of(learner: Any) -> State:
+    """All that the epochs to come depend on."""
+    return dict(zip(STATE, learner.state(), strict=True))
+
+
+def begin(learner: Any, start: Weights) -> None:
+    """Gives a new learner its first weights, or all that it had at the end of an epoch."""
+    if start.state is not None:
+        state = start.state()
+        learner.restore(*(state[name] for name in STATE))
+        return
+    given = start.nonzero()
+    if len(given.values):
+        learner.start(given.features, given.values)
 
 
 def _cuts(done: int, n: int, every: int) -> IntArray:
