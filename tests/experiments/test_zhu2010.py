@@ -113,7 +113,8 @@ def test_methods_agree_on_a_small_set(work: Any) -> None:
     assert max(objectives) == pytest.approx(min(objectives), rel=1e-6)
     assert told["Grafting-Light"]["gradients"] < told["Grafting"]["gradients"]
     assert told["Full-Opt.-L1"]["selected"] == 28
-    assert len({one["attributes"] for one in told.values()}) == 1  # numbers of weights are not unique, these are
+    # Numbers of weights are not unique; these are.
+    assert len({one["attributes"] for one in told.values()}) == 1
     assert all(0.5 < one["score"] <= 1 for one in told.values())
 
 
