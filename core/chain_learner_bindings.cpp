@@ -111,5 +111,17 @@ void bind_chain_learners(nb::module_& m) {
             std::vector<double> values;
             learner.weights().collect(features, values);
             return nb::make_tuple(give(std::move(features)), give(std::move(values)));
-        });
+        })
+        .def("state", [](SummedChain& learner) {
+            SummedWeights::State state = learner.weights().state();
+            return nb::make_tuple(give(std::move(state.features)), give(std::move(state.sums)), give(std::move(state.penalty)),
+                                  give(std::move(state.rounds)));
+        })
+        .def("restore", [](SummedChain& learner, const In<int64_t>& features, const In<double>& sums, const In<double>& penalty,
+                           const In<int64_t>& rounds) {
+            require_new(learner);
+            require(features.size() == sums.size(), "a sum for every feature");
+            require(penalty.size() == 2 && penalty(0) >= 0 && penalty(1) > 0 && rounds.size() == 1, "the state is of something else");
+            learner.restore({copied(features), copied(sums), copied(penalty), copied(rounds)});
+        }, "features"_a, "sums"_a, "penalty"_a, "rounds"_a);
 }

@@ -75,12 +75,11 @@ class Rounds {
     }
 
     // Goes on from a state of such weights as if there had been no break.
-    template <class State>
-    void restore(const State& state) {
-        weights_.restore(state.blocks.data(), state.counts.data());
+    void restore(const typename Weights::State& state) {
+        weights_.restore(state);
         for (size_t i = 0; i < state.features.size(); ++i) {
             const WeightChange at = located(state.features[i]);
-            weights_.restore_entry(at.part, at.attribute, at.column, state.values[i], state.drifts[i]);
+            weights_.restore_entry(state, i, at.part, at.attribute, at.column);
         }
     }
 

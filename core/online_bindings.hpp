@@ -31,6 +31,17 @@ nb::class_<Learner> bind_rounds(nb::module_& m, const char* name) {
         }, "features"_a, "values"_a);
 }
 
+// A state is for a learner that has not learnt anything yet.
+template <class Learner>
+void require_new(Learner& learner) {
+    require(learner.weights().n_entries() == 0 && learner.weights().round() == 0, "a state is restored once, at the start");
+}
+
+template <class T>
+std::vector<T> copied(const In<T>& array) {
+    return {array.data(), array.data() + array.size()};
+}
+
 // Rounds in a given order; question: 0 argmax, 1 cost-augmented argmax, 2 marginals.
 template <class Learner, class Step>
 std::pair<double, int64_t> run_rounds(Learner& learner, const In<int64_t>& order, int question, double cost, Step step) {
@@ -94,13 +105,12 @@ void bind_online(nb::class_<Learner>& learner_class) {
                            const In<double>& blocks, const In<int64_t>& counts) {
             using State = OnlineWeights::State;
             const auto n_blocks = static_cast<size_t>(learner.weights().n_blocks());
-            require(learner.weights().n_entries() == 0 && learner.weights().round() == 0, "a state is restored once, at the start");
+            require_new(learner);
             require(features.size() == values.size() && features.size() == drifts.size(), "a value and a drift for every weight");
             require(blocks.size() == n_blocks * State::per_block
                         && counts.size() == n_blocks * State::counts_per_block + State::further_counts,
                     "the state is of other blocks");
-            const auto copy = [](const auto& array) { return std::vector(array.data(), array.data() + array.size()); };
-            learner.restore(State{copy(features), copy(values), copy(drifts), copy(blocks), copy(counts)});
+            learner.restore(State{copied(features), copied(values), copied(drifts), copied(blocks), copied(counts)});
         }, "features"_a, "values"_a, "drifts"_a, "blocks"_a, "counts"_a)
         .def("replace", [](Learner& learner, const In<double>& values) {
             require(static_cast<int64_t>(values.size()) == learner.weights().n_entries(), "one number a weight that exists");

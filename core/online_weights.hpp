@@ -412,7 +412,9 @@ class OnlineWeights {
     }
 
     // Blocks and rounds of a state, for weights that have none yet; entries follow one by one.
-    void restore(const double* blocks, const int64_t* counts) {
+    void restore(const State& state) {
+        const double* blocks = state.blocks.data();
+        const int64_t* counts = state.counts.data();
         for (Block& b : blocks_) {
             b = {blocks[0], blocks[1], blocks[2], blocks[3], blocks[4], counts[0], counts[1] != 0};
             blocks += State::per_block;
@@ -426,14 +428,14 @@ class OnlineWeights {
         if (rows_late_)
             for (int p = 0; p < 2; ++p) pulled_[p].assign(parts_[p].n_attributes(), 0.0);
     }
-    void restore_entry(int p, int64_t a, uint32_t column, double value, double drift) {
+    void restore_entry(const State& state, size_t i, int p, int64_t a, uint32_t column) {
         bool fresh;
         Entry* entry = parts_[p].touch(a, column, fresh);
         if (!entry) throw std::invalid_argument("no such feature");
         const Block& block = blocks_[parts_[p].head(a).block];
-        *entry = {value, drift, block.pull_on_entries, column};
+        *entry = {state.values[i], state.drifts[i], block.pull_on_entries, column};
         if (rows_late_) pulled_[p][a] = block.pull_on_rows;
-        parts_[p].copy_single(a, value);
+        parts_[p].copy_single(a, state.values[i]);
     }
 
   private:

@@ -79,6 +79,15 @@ class SummedRows {
             }
     }
 
+    // body(column, sum) for all sums that exist; of a full row those that are not zero.
+    template <class Body>
+    void visit_sums(int64_t a, Body&& body) const {
+        const Head& head = heads_[a];
+        for (uint32_t k = 0; k < head.n; ++k)
+            if (!head.full) body(columns(head)[k], sums(head)[k]);
+            else if (sums(head)[k] != 0) body(k, sums(head)[k]);
+    }
+
     // sum += times · value at the given columns (ascending), where |value| > least. (u is what sums are now pulled by.)
     void add(int64_t a, double times, const uint32_t* column, const double* value, size_t n, double least, double u) {
         Head& head = heads_[a];
@@ -300,6 +309,38 @@ class SummedWeights {
                 });
             }
         }
+    }
+
+    // All that rounds to come depend on: the same rounds after `restore` give the same bits.
+    struct State {
+        std::vector<int64_t> features;  // of the sums that exist, ascending
+        std::vector<double> sums;
+        std::vector<double> penalty;  // u, c
+        std::vector<int64_t> rounds;  // how many there were
+    };
+
+    State state() const {
+        State out{{}, {}, {pulled_, scale_}, {round_}};
+        for (int p = 0; p < 2; ++p) {
+            const int64_t shift = p ? parts_[0].features().size() : 0;
+            for (int64_t a = 0; a < parts_[p].n_attributes(); ++a)
+                parts_[p].visit_sums(a, [&](uint32_t column, double sum) {
+                    out.features.push_back(shift + parts_[p].feature(a, column));
+                    out.sums.push_back(sum);
+                });
+        }
+        return out;
+    }
+
+    // What a state has of the penalty and of rounds, for weights that have had none yet; sums follow one by one.
+    void restore(const State& state) {
+        pulled_ = state.penalty[0];
+        scale_ = state.penalty[1];
+        round_ = state.rounds[0];
+    }
+    void restore_entry(const State& state, size_t i, int p, int64_t a, uint32_t column) {
+        constexpr double even_zero = -1;
+        parts_[p].add(a, 1.0, &column, &state.sums[i], 1, even_zero, parts_[p].exempt(a) ? 0.0 : pulled_);
     }
 
   private:

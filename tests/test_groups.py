@@ -206,7 +206,10 @@ def test_groups_tell_themselves_apart_in_print() -> None:
         (lambda: Groups.from_lists([[1]], 3, weight=[1.0, 2.0]), "there are 1 groups but 2 group weights"),
         (lambda: Groups.from_lists([[1]], 3, weight=[-1.0]), "weights of groups must be zero or more"),
         (lambda: Groups.from_lists([[1]], 3, weight=[np.nan]), "weights of groups must be zero or more"),
-        (lambda: Groups.from_lists([[1]], 3, weight="size"), "choose from log2, sqrt-log2, sqrt, ones"),
+        (
+            lambda: Groups.from_lists([[1]], 3, weight="size"),
+            "choose from log2, log2\\^1.5, sqrt-log2, sqrt, ones",
+        ),
         (lambda: Groups.consecutive(np.array([0, 4]), 3), "end with 4"),
         (lambda: Groups.consecutive(np.array([0, 2, 1]), 3), "never fall"),
         (lambda: Groups.from_lists([[1]], 3).groups(TABLE), "the groups are of 3 features, but there are 19"),

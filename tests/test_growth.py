@@ -489,6 +489,20 @@ def test_a_run_that_was_stopped_in_its_last_stage_goes_on_there(data: Any, tmp_p
     assert "converged" in model.info["status"]
 
 
+def test_epochs_of_the_last_stage_resume_to_the_same_bits(data: Any, tmp_path: Path) -> None:
+    solver = Online(6, PassiveAggressive(0.1))
+    growth = Growth([Stage(BIGRAMS, after=4), Stage(TRIGRAMS, after=4)])
+    training = SequenceTraining(loss="hinge", penalty=L2(0.0), solver=solver, growth=growth)
+    whole = training.fit(space(), *data)
+    safe = replace(training, checkpoint=tmp_path / "ckpt")
+    last = max(event["iteration"] for event in whole.info["history"])
+    replace(safe, callbacks=[interrupt_at(last - 2)]).fit(space(), *data)
+    events: list[Event] = []
+    resumed = replace(safe, callbacks=[events.append], resume=True).fit(space(), *data)
+    assert [event.iteration for event in events[-2:]] == [last - 1, last]
+    assert dump_model(resumed) == dump_model(whole)
+
+
 # --- Asking for it ------------------------------------------------------------------------------------------
 
 

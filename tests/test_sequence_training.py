@@ -1,9 +1,8 @@
-"""The wiring: candidates, biases, weights, development sets, debiasing, paths, checkpoints."""
+"""The wiring: candidates, biases, weights, development sets, debiasing, paths."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -278,90 +277,6 @@ def test_tokens_without_a_label_do_not_count_in_development(data: Any) -> None:
 def test_wrong_development_settings(data: Any) -> None:
     with pytest.raises(ParsimonError, match="development metric must be auto, f1 or accuracy, not 'bleu'"):
         SequenceTraining(dev_metric="bleu").fit(space(), *data, dev=data)
-
-
-# ---- checkpoints -------------------------------------------------------------------------------------------
-
-
-class Killed(Exception):
-    pass
-
-
-def test_resuming_ends_where_it_would_have_ended(data: Any, tmp_path: Path) -> None:
-    X, y = data
-    training = SequenceTraining(penalty=ElasticNet(l1=0.2, l2=0.01), tol=1e-7, checkpoint=tmp_path / "run")
-    whole = training.fit(space(), X, y)
-
-    def kill(event: Any) -> None:
-        if event.iteration == 6:
-            raise Killed
-
-    with pytest.raises(Killed):
-        replace(training, callbacks=(kill,), checkpoint_every=0.0).fit(space(), X, y)
-    resumed = replace(training, resume=True).fit(space(), X, y)
-    assert resumed.info["objective"] == pytest.approx(whole.info["objective"], rel=1e-6)
-    iterations = [event["iteration"] for event in resumed.info["history"]]
-    assert iterations == sorted(set(iterations))
-    assert iterations[0] == 0
-
-
-def test_resuming_remembers_the_best_on_the_development_set_and_how_long_ago_that_was(
-    data: Any, tmp_path: Path
-) -> None:
-    X, y = data
-    training = SequenceTraining(
-        penalty=ElasticNet(l1=0.2, l2=0.01),
-        tol=1e-9,
-        patience=2,
-        checkpoint=tmp_path / "run",
-        max_iterations=60,
-    )
-    dev = (X[:4], y[:4])
-    whole = training.fit(space(), X, y, dev=dev)
-
-    def kill(event: Any) -> None:
-        if event.iteration == 7:
-            raise Killed
-
-    with pytest.raises(Killed):
-        replace(training, callbacks=(kill,), checkpoint_every=0.0).fit(space(), X, y, dev=dev)
-    resumed = replace(training, resume=True).fit(space(), X, y, dev=dev)
-    best = [max(event.get("dev", 0.0) for event in model.info["history"]) for model in (whole, resumed)]
-    assert best[1] >= best[0]
-    assert np.isfinite(resumed.info["objective"])
-    assert len(resumed.info["history"]) <= 61
-
-
-def test_a_checkpoint_of_something_else_is_refused(data: Any, tmp_path: Path) -> None:
-    X, y = data
-    training = SequenceTraining(checkpoint=tmp_path / "run")
-    with pytest.raises(ParsimonError, match=r"there is no checkpoint .*run to resume from"):
-        replace(training, resume=True).fit(space(), X, y)
-    training.fit(space(), X, y)
-    for other, changed in ((replace(training, penalty=L2(3.0)), (X, y)), (training, (X[:-1], y[:-1]))):
-        with pytest.raises(ParsimonError, match="belongs to other data, templates or settings"):
-            replace(other, resume=True).fit(space(), *changed)
-
-
-def test_a_checkpoint_knows_the_input_and_not_only_the_labels(tmp_path: Path) -> None:
-    y = Labels.from_sequences([["A", "B"], ["B", "A"]])
-    training = SequenceTraining(checkpoint=tmp_path / "run")
-    training.fit(space(), Columns.from_sequences([["a", "b"], ["c", "d"]]), y)
-    with pytest.raises(ParsimonError, match="belongs to other data"):
-        replace(training, resume=True).fit(space(), Columns.from_sequences([["q", "r"], ["s", "t"]]), y)
-
-
-@pytest.mark.parametrize("content", [b"", b"nonsense", b"\x08\x00\x00\x00\x00\x00\x00\x00{}      "])
-def test_a_damaged_checkpoint_is_refused(data: Any, tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "run").write_bytes(content)
-    with pytest.raises(ParsimonError, match="is not a checkpoint, or is damaged"):
-        SequenceTraining(checkpoint=tmp_path / "run", resume=True).fit(space(), *data)
-
-
-def test_a_checkpoint_that_cannot_be_written(data: Any, tmp_path: Path) -> None:
-    with pytest.warns(RuntimeWarning, match=r"no checkpoint was kept.*cannot be written"):
-        model = SequenceTraining(checkpoint=tmp_path / "no" / "run").fit(space(), *data)
-    assert len(model.weights) > 0
 
 
 # ---- the same bits -----------------------------------------------------------------------------------------

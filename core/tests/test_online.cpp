@@ -226,9 +226,9 @@ TEST("weights go on from a state as if there had been no break") {
     work(whole, 2);
     const OnlineWeights::State state = whole.state();
     OnlineWeights again = in_blocks(block, 3, 3);
-    again.restore(state.blocks.data(), state.counts.data());
+    again.restore(state);
     for (size_t i = 0; i < state.features.size(); ++i)
-        again.restore_entry(0, state.features[i] / 3, static_cast<uint32_t>(state.features[i] % 3), state.values[i], state.drifts[i]);
+        again.restore_entry(state, i, 0, state.features[i] / 3, static_cast<uint32_t>(state.features[i] % 3));
     CHECK(!state.features.empty() && again.n_entries() == whole.n_entries());
     work(whole, 3);
     work(again, 3);
@@ -289,6 +289,39 @@ TEST("one sum a weight makes the cumulative penalty") {
         }
         CHECK(weights.n_entries() <= n_attributes * width && weights.n_entries() >= 8 * width);
     }
+}
+
+TEST("sums go on from a state as if there had been no break") {
+    const int64_t n_attributes = 6, width = 8;
+    const bool exempt[n_attributes] = {false, false, true, false, false, false};
+    const auto fresh = [&] {
+        SummedWeights weights(all_columns(n_attributes, width), all_columns(0, width * width), exempt, exempt);
+        weights.add_rounds(30);
+        for (int64_t a = 0; a < n_attributes; ++a)
+            for (int64_t n = 0; n < (a % 2 ? 2 : 40); ++n) weights.fires(0, a);  // every other is full at once
+        weights.set_penalty(0.4, 0.2, 0.0);
+        return weights;
+    };
+    const auto work = [&](SummedWeights& weights, unsigned seed) {
+        std::mt19937 own(seed);
+        for (int t = 0; t < 30; ++t) {
+            const auto a = static_cast<int64_t>(own() % n_attributes);
+            const uint32_t column[] = {static_cast<uint32_t>(own() % 4), static_cast<uint32_t>(4 + own() % 4)};
+            const double value[] = {static_cast<double>(own() % 1000) / 500 - 0.9, 0.7};
+            weights.change(0, a, 0.5, 1.0, column, value, 2);
+            weights.next_round(0.5);
+        }
+    };
+    SummedWeights whole = fresh(), again = fresh();
+    work(whole, 1);
+    const SummedWeights::State state = whole.state();
+    again.restore(state);
+    for (size_t i = 0; i < state.features.size(); ++i)
+        again.restore_entry(state, i, 0, state.features[i] / width, static_cast<uint32_t>(state.features[i] % width));
+    CHECK(!state.features.empty() && !as_map(whole).empty() && as_map(again) == as_map(whole));
+    work(whole, 2);
+    work(again, 2);
+    CHECK(as_map(again) == as_map(whole));
 }
 
 TEST("changes that could not come to a share of the penalty are left out") {

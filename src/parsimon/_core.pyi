@@ -546,6 +546,12 @@ class SummedChain:
     def start(self, features: _Integers, values: _Float64) -> None:
         """Weights to begin with."""
 
+    def state(self) -> tuple[_Int64, _Float64, _Float64, _Int64]:
+        """All that rounds to come depend on: features, their sums, the penalty so far, rounds."""
+
+    def restore(self, features: _Integers, sums: _Float64, penalty: _Float64, rounds: _Integers) -> None:
+        """Goes on, once all sequences are there, from the state of another learner."""
+
 def descend(
     gradient: _Float64,
     diagonal: _Float64,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ import numpy as np
 from parsimon.errors import ParsimonError
 from parsimon.model_file import write_atomically_or_explain
 from parsimon.selection import Selected
-from parsimon.solvers.base import Event, Weights
+from parsimon.solvers import SOLVERS
+from parsimon.solvers.base import Event, Result, Solver, Status, Weights
 from parsimon.solvers.driver import Monitor, Validation
 
 STATE = "state."  # what the arrays of a solver's state are called
@@ -79,33 +82,80 @@ def save_checkpoint(
 
 def load_checkpoint(path: Path, fingerprint: str) -> Checkpoint:
     """A checkpoint, which must belong to the same data, templates and settings."""
+    with _reading(path) as (file, header):
+        weights = _weights(file, "", header)
+        best = None
+        if "dev" in header:
+            score, since, objective, *kept = header["dev"]
+            at = float(kept[0]) if kept else float(score)
+            best = (float(score), int(since), _weights(file, "best.", header), float(objective), at)
+        names = [name for name in file.keys() if name.startswith(STATE)]  # noqa: SIM118 (not a dictionary)
+        state = {name.removeprefix(STATE): file.get_tensor(name) for name in names}
+        history = [Event.from_told(event) for event in header["history"]]
+        selected = _selected(header)
+        owner = header["fingerprint"]
+    if owner != fingerprint:
+        raise belongs_elsewhere(path)
+    if state:
+        weights = replace(weights, state=lambda: state)
+    return Checkpoint(weights, history, best, selected)
+
+
+def selected_before(path: Path) -> Selected | None:
+    """What the first stage of a run has chosen. Whose run it was is for `load_checkpoint` to say."""
+    with _reading(path) as (_, header):
+        return _selected(header)
+
+
+def belongs_elsewhere(path: Path) -> ParsimonError:
+    """What is said of a checkpoint that something else has left."""
+    return ParsimonError(
+        f"the checkpoint {path} belongs to other data, templates or settings; "
+        "resume with the ones it was made with, or train without --resume."
+    )
+
+
+def lasting_settings(solver: str | Solver, *more: Any) -> list[Any]:
+    """What a run must not change when it goes on: all there is to a solver that counts its epochs, else nothing."""
+    named = isinstance(solver, str) and solver in SOLVERS
+    made = SOLVERS[solver]() if named else solver  # type: ignore[index]
+    return [repr(made), *more] if hasattr(made, "epochs") else []
+
+
+def ended(solver: Solver, start: Weights, monitor: Monitor) -> Result | None:
+    """The result of a run that was killed after learning had come to its end, or None if there is more to learn."""
+    if start.state is None:
+        return None
+    event, validation = monitor.history[-1], monitor.validation
+    status = None
+    if len(monitor.history) - (monitor.counted_from or 0) >= getattr(solver, "epochs", np.inf):
+        status = Status.DONE
+    elif validation is not None and validation.exhausted:
+        status = Status.DEVELOPMENT
+    if status is None:
+        return None
+    weights, objective = replace(start, state=None), event.objective
+    if validation is not None and validation.best_iterate is not None:
+        weights, objective = validation.best_iterate.weights, validation.best_iterate.objective
+    return Result(weights, status, objective, history=monitor.history)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The file and its header; whatever is wrong with it is told in one sentence."""
     from safetensors import SafetensorError, safe_open
 
     if not path.exists():
         raise ParsimonError(f"there is no checkpoint {path} to resume from; train without --resume first.")
     try:
         with safe_open(path, framework="numpy") as file:
-            header = json.loads(file.metadata()["parsimon-checkpoint"])
-            weights = _weights(file, "", header)
-            best = None
-            if "dev" in header:
-                score, since, objective, *kept = header["dev"]
-                at = float(kept[0]) if kept else float(score)
-                best = (float(score), int(since), _weights(file, "best.", header), float(objective), at)
-            names = [name for name in file.keys() if name.startswith(STATE)]  # noqa: SIM118 (not a dictionary)
-            state = {name.removeprefix(STATE): file.get_tensor(name) for name in names}
-        history = [Event.from_told(event) for event in header["history"]]
-        selected = Selected.from_told(header["selected"]) if "selected" in header else None
+            yield file, json.loads(file.metadata()["parsimon-checkpoint"])
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise ParsimonError(f"{path} is not a checkpoint, or is damaged ({error}).") from None
-    if header["fingerprint"] != fingerprint:
-        raise ParsimonError(
-            f"the checkpoint {path} belongs to other data, templates or settings; "
-            "resume with the ones it was made with, or train without --resume."
-        )
-    if state:
-        weights = replace(weights, state=lambda: state)
-    return Checkpoint(weights, history, best, selected)
+
+
+def _selected(header: dict[str, Any]) -> Selected | None:
+    return Selected.from_told(header["selected"]) if "selected" in header else None
 
 
 def _weights(file: Any, prefix: str, header: dict[str, Any]) -> Weights:

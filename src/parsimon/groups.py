@@ -427,6 +427,7 @@ def _log2(sizes: IntArray) -> Array:
 
 RULES: dict[str, Callable[[IntArray], Array]] = {
     "log2": _log2,  # at least 1 (Martins et al. 2011)
+    "log2^1.5": lambda sizes: _log2(sizes) ** 1.5,
     "sqrt-log2": lambda sizes: np.sqrt(_log2(sizes)),
     "sqrt": np.sqrt,
     "ones": lambda sizes: np.ones(len(sizes)),

@@ -21,7 +21,7 @@ import numpy as np
 from parsimon._core import ArcSentences
 from parsimon.arc_design import build_arcs
 from parsimon.arrays import Array
-from parsimon.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from parsimon.checkpoint import Checkpoint, ended, lasting_settings, load_checkpoint, save_checkpoint
 from parsimon.data.treebanks import Treebank
 from parsimon.design import FeatureIndex
 from parsimon.errors import ParsimonError
@@ -39,7 +39,6 @@ from parsimon.selection import Candidates, Selected, Selection
 from parsimon.sequence_model import SequenceModel
 from parsimon.sequence_training import make_batches
 from parsimon.solvers import (
-    SOLVERS,
     Event,
     Monitor,
     Online,
@@ -163,10 +162,7 @@ class ParserTraining:
         loss = get_loss(self.loss)
         told = [space.templates.dumps(), space.cutoff, loss.name, settings_of(loss), repr(self.penalty)]
         told += [self.projective, self.single_root, repr(self.selection)]
-        named = isinstance(self.solver, str) and self.solver in SOLVERS
-        solver = SOLVERS[self.solver]() if named else self.solver  # type: ignore[index]
-        if hasattr(solver, "epochs"):  # all of them depend on these
-            told += [repr(solver), self.max_iterations, self.seed]
+        told += lasting_settings(self.solver, self.max_iterations, self.seed)
         mark = zlib.crc32(json.dumps(told).encode(), zlib.crc32(treebank.text))
         for values in (treebank.lengths, treebank.heads, weights):
             mark = mark if values is None else zlib.crc32(np.ascontiguousarray(values).data, mark)
@@ -395,24 +391,6 @@ class ParserTask:
     def model(self, weights: Weights) -> SequenceModel:
         """The features that are left, as a model with one label."""
         return SequenceModel.from_weights(ARC, self.space, index_of_arcs(self.space), weights, {})
-
-
-def ended(solver: Solver, start: Weights, monitor: Monitor) -> Result | None:
-    """The result of a run that was killed after learning had come to its end, or None if there is more to learn."""
-    if start.state is None:
-        return None
-    event, validation = monitor.history[-1], monitor.validation
-    status = None
-    if len(monitor.history) >= getattr(solver, "epochs", np.inf):
-        status = Status.DONE
-    elif validation is not None and validation.exhausted:
-        status = Status.DEVELOPMENT
-    if status is None:
-        return None
-    weights, objective = replace(start, state=None), event.objective
-    if validation is not None and validation.best_iterate is not None:
-        weights, objective = validation.best_iterate.weights, validation.best_iterate.objective
-    return Result(weights, status, objective, history=monitor.history)
 
 
 def check_trees(treebank: Treebank, weights: Array | None) -> None:

@@ -81,7 +81,7 @@ class Sparseptron:
 
     Predictions do not depend on the scale of w, so there is no step size to choose. The defaults were found on held-out
     chunking data (docs/results/martins2011.md): survivors are not shrunk, and the budget `fall`s over the first epoch.
-    With a shorter fall fewer weights exist at a time.
+    With a shorter fall, or with more `haste` at first (see `Budget`), fewer weights exist at a time.
     """
 
     budget: int = 30
@@ -90,12 +90,13 @@ class Sparseptron:
     shrink: bool = False
     every: int = 50
     fall: float = 1.0
+    haste: float = 1.0
     seed: int = 0
     name: ClassVar[str] = "sparseptron"
 
     def select(self, candidates: Candidates, monitor: Monitor) -> Selected:
         """Keeps the templates with a weight other than zero."""
-        budget = Budget(self.budget, self.groups, self.shrink, self.fall)
+        budget = Budget(self.budget, self.groups, self.shrink, self.fall, self.haste)
         solver = Online(self.epochs, average=False, budget=budget, every=self.every, seed=self.seed)
         problem = replace(candidates.problem, loss=Perceptron(), penalty=L2(0.0))
         bound = solver.bind(candidates.features)

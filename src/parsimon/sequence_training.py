@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from parsimon.arrays import Array, IntArray
-from parsimon.checkpoint import load_checkpoint, save_checkpoint
+from parsimon.checkpoint import (
+    belongs_elsewhere,
+    ended,
+    lasting_settings,
+    load_checkpoint,
+    save_checkpoint,
+    selected_before,
+)
 from parsimon.design import FeatureIndex, build_chain, width
 from parsimon.errors import ParsimonError
 from parsimon.feature_table import FeatureTable
@@ -46,6 +53,7 @@ from parsimon.solvers import (
     drive,
 )
 from parsimon.solvers.base import thinned
+from parsimon.solvers.driver import keep
 from parsimon.workspace import Workspace
 
 BATCH = 1 << 20  # part scores (tokens × labels) in one batch: 8 MB
@@ -109,7 +117,7 @@ class SequenceTraining:
         with at_most(self.memory):
             if self.growth is not None:
                 return self._grow(space, X, y, dev, weights, start, began, tell)
-            task = self.prepare(space, X, y, weights)
+            task = self.prepare(space, X, y, weights, selected=self._selected_before())
             first = task.weights_of(start) if start is not None else Weights.zeros(task.problem.n_features)
             tell("training")
             result = self.solve(task, first, dev=dev, began=began)
@@ -167,25 +175,50 @@ class SequenceTraining:
         """For a stage that is not the last."""
         return replace(self, max_iterations=iterations, prune=0.0, debias=None, checkpoint=None, resume=False)
 
-    def prepare(self, space: FeatureSpace, X: Any, y: Labels, weights: Array | None = None) -> Task:
-        """Numbers attributes and features and sets the problem up; with a selection, only templates that it keeps."""
+    def prepare(
+        self,
+        space: FeatureSpace,
+        X: Any,
+        y: Labels,
+        weights: Array | None = None,
+        *,
+        selected: Selected | None = None,
+    ) -> Task:
+        """Numbers attributes and features and sets the problem up; with a selection, only templates that it keeps.
+
+        `selected` is what it has kept before, which saves doing it again.
+        """
         if self.growth is not None:
             raise ParsimonError(
                 "a feature set that grows is not one problem, so no path or largest strength can be found; use fit."
             )
-        task, observations = self._task(space, X, y, weights)
         if self.selection is None:
-            return task
+            return self._task(space, X, y, weights)[0]
         if not hasattr(space, "only"):
             raise ParsimonError("templates can only be selected where there are templates; give some.")
-        monitor = Monitor(callbacks=self.callbacks, time_limit=self.time_limit)
-        gold = y.ids if task.pairs is None else task.pairs.encode(y).ids
-        gains = partial(_template_gains, task.features, observations, gold)
-        candidates = Candidates(task.problem, task.features, gains)
-        selected = self.selection.select(candidates, monitor)
-        del task, candidates, gains, observations  # before the second stage makes its own
+        if selected is None:
+            selected = self._select(self.selection, space, X, y, weights)
+        elif selected.names != space.template_names():
+            assert self.checkpoint is not None
+            raise belongs_elsewhere(self.checkpoint)
         smaller, _ = self._task(space.only(selected.kept), X, y, weights)
         return replace(smaller, selected=selected)
+
+    def _select(
+        self, selection: Selection, space: FeatureSpace, X: Any, y: Labels, weights: Array | None
+    ) -> Selected:
+        """The first stage. It leaves nothing behind: what a run that is resumed goes on with is the same without it."""
+        task, observations = self._task(space, X.with_own_strings(), y, weights)
+        gold = y.ids if task.pairs is None else task.pairs.encode(y).ids
+        gains = partial(_template_gains, task.features, observations, gold)
+        monitor = Monitor(callbacks=self.callbacks, time_limit=self.time_limit)
+        return selection.select(Candidates(task.problem, task.features, gains), monitor)
+
+    def _selected_before(self) -> Selected | None:
+        """What a run that is resumed had chosen. If that was another run, `solve` will say so."""
+        if self.checkpoint is None or not self.resume or self.selection is None:
+            return None
+        return selected_before(self.checkpoint)
 
     def _task(
         self, space: FeatureSpace, X: Any, y: Labels, weights: Array | None
@@ -254,11 +287,19 @@ class SequenceTraining:
                 tolerance=self.dev_tolerance,
             )
         if self.checkpoint is not None:
-            path, mark = self.checkpoint, task.fingerprint()
-            monitor.checkpoint = lambda w, history, dev: save_checkpoint(path, mark, w, history, dev)
-            if self.resume:
-                start = load_checkpoint(path, mark).take_up(monitor)
-        return self._finished(task, drive(solver, task.problem, start, monitor), monitor.started)
+            start = self._safe(self.checkpoint, task, start, monitor)
+        result = ended(solver, start, monitor) or drive(solver, task.problem, start, monitor)
+        return self._finished(task, result, monitor.started)
+
+    def _safe(self, path: Path, task: Task, start: Weights, monitor: Monitor) -> Weights:
+        """Lets the monitor keep checkpoints; where to start, which may be where another run stood."""
+        mark = task.fingerprint(repr(self.selection), *lasting_settings(self.solver, self.max_iterations))
+        monitor.checkpoint = partial(save_checkpoint, path, mark, selected=task.selected, exactly=True)
+        if self.resume:
+            return load_checkpoint(path, mark).take_up(monitor)
+        if task.selected is not None:
+            keep(monitor, start)  # at once: choosing may have taken long
+        return start
 
     def _finished(self, task: Task, result: Result, started: float) -> Result:
         """Pruned and debiased, if that was asked for."""
@@ -446,10 +487,10 @@ class Task:
         order = np.argsort(features)
         return Weights(np.concatenate([v for _, v in found])[order], features[order], self.problem.n_features)
 
-    def fingerprint(self) -> str:
-        """Tells problems apart, so that a checkpoint is only taken up by the problem it belongs to."""
+    def fingerprint(self, *more: Any) -> str:
+        """Tells problems apart, so that a checkpoint is only taken up by what it belongs to; `more` is of the run."""
         loss = self.problem.loss
-        told = [self.labels, self.problem.n_features, loss.name, settings_of(loss)]
+        told = [self.labels, self.problem.n_features, loss.name, settings_of(loss), *more]
         mark = zlib.crc32(json.dumps(told).encode(), self.mark)
         mark = zlib.crc32(repr(self.problem.penalty).encode(), mark)
         settings, arrays = self.space.state()

@@ -318,6 +318,29 @@ def test_kill_and_resume_reach_the_same_objective(code, tmp_path):
     assert lines[starts[1][0] + 1]["objective"] < lines[1]["objective"]
 
 
+def test_what_is_chosen_and_learnt_by_epochs_resumes_to_the_same_model(code, tmp_path):
+    whole, halved, log = tmp_path / "whole.model", tmp_path / "halved.model", tmp_path / "log.jsonl"
+    two_stages = ["--select", "sparseptron", "--budget", 5, "--refit", "mira", "--max-iter", 60]
+
+    def training(model: Path, *more: object) -> list[str]:
+        command = [sys.executable, "-m", "parsimon.cli", "train", "sequence", code, "-m", model, *two_stages]
+        return [str(part) for part in (*command, "--checkpoint-every", 0.001, *more)]
+
+    subprocess.run(training(whole, "-q"), check=True, timeout=300)
+    process = subprocess.Popen(training(halved, "--log", log, "-q"))
+    wait_for(lambda: (tmp_path / "halved.model.ckpt").exists() and lines_in(log) > 10, process)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not halved.exists()
+
+    subprocess.run(training(halved, "--log", log, "-q", "--resume"), check=True, timeout=300)
+    assert halved.read_bytes() == whole.read_bytes()
+    assert not (tmp_path / "halved.model.ckpt").exists()
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    (second,) = [i for i, line in enumerate(lines) if line["event"] == "start" and line["resumed"]]
+    assert lines[second + 1]["iteration"] > 0  # nothing was chosen again
+
+
 def test_ctrl_c_keeps_the_best_model_and_the_way_on(code, tmp_path, run):
     model, log = tmp_path / "a.model", tmp_path / "log.jsonl"
     process = subprocess.Popen(

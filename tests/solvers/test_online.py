@@ -218,6 +218,15 @@ def test_a_budget_falls_by_the_same_factor_at_every_step() -> None:
         Budget(4, fall=-1.0)
 
 
+def test_with_haste_a_budget_falls_fast_at_first() -> None:
+    even, hasty = Budget(4, fall=2.0), Budget(4, fall=2.0, haste=2.0)
+    shares = (0.0, 1.0, 2.0)
+    assert [even.allowed(64, share) for share in shares] == [64, 16, 4]
+    assert [hasty.allowed(64, share) for share in shares] == [64, 8, 4]
+    with pytest.raises(ParsimonError, match="the haste of a budget must be above zero, not 0"):
+        Budget(4, haste=0.0)
+
+
 def test_weights_that_are_dropped_leave_the_memory() -> None:
     toy = TOYS["plain"]
     budget = Budget(1, by_attribute(toy))

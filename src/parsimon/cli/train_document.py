@@ -27,7 +27,7 @@ from parsimon.cli.training_options import (
 # Named here because the modules that know them are too heavy for a help page.
 PENALTIES = ("ridge", "lasso", "elastic-net", "sentence")
 UNITS = ("sentence", "paragraph", "document", "window")
-WEIGHTS = ("ones", "sqrt", "log2", "sqrt-log2")
+WEIGHTS = ("ones", "sqrt", "log2", "log2^1.5", "sqrt-log2")
 LOSSES = ("log", "hinge")
 VALUES = ("counts", "binary", "tf-idf")
 

@@ -196,7 +196,7 @@ class OverlappingGroupLassoClassifier(ClassifierMixin, BaseOverlappingGroupLasso
         Strength of the groups.
     groups : lists of columns, a label for each column, Groups or None
         Lists may overlap. Columns in no group have the l1 and l2 terms alone. ``None``: each column is a group.
-    group_weight : {"sqrt", "log2", "sqrt-log2", "ones"} or numbers
+    group_weight : {"sqrt", "log2", "log2^1.5", "sqrt-log2", "ones"} or numbers
         d_g, by the number of columns, or as given; `Groups` have weights of their own.
     l1, l2 : float
         Strengths of the penalty on single weights.
@@ -328,7 +328,7 @@ class OverlappingGroupLassoRegressor(RegressorMixin, BaseOverlappingGroupLasso):
         Strength of the groups.
     groups : lists of columns, a label for each column, Groups or None
         Lists may overlap. Columns in no group have the l1 and l2 terms alone. ``None``: each column is a group.
-    group_weight : {"sqrt", "log2", "sqrt-log2", "ones"} or numbers
+    group_weight : {"sqrt", "log2", "log2^1.5", "sqrt-log2", "ones"} or numbers
         d_g, by the number of columns, or as given; `Groups` have weights of their own.
     l1, l2 : float
         Strengths of the penalty on single weights.

@@ -57,6 +57,10 @@ class Columns(Sequence["Columns"]):
         """How many tokens there are in all sequences."""
         return int(self.ids.shape[1])
 
+    def with_own_strings(self) -> Columns:
+        """The same with a table of strings that nothing else adds to."""
+        return Columns(self.ids, self.lengths, self.strings.copy(), self.links)
+
     def __len__(self) -> int:
         return len(self.lengths)
 

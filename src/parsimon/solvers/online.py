@@ -78,28 +78,34 @@ class Budget:
     is halfway between the last that may stay and the first that may not. `shrink=False` drops the latter and leaves
     the others as they are.
 
-    Over the first `fall` of an epoch the budget falls, by the same factor at every step, from all groups to `size`:
-    groups are dropped one after the other, each after a longer trial, rather than nearly all at the first step.
+    Over the first `fall` epochs the budget falls from all M groups to `size`: groups are dropped one after the other,
+    each after a longer trial, rather than nearly all at the first step. After a share s of that time it is
+    size · (M / size)^((1 − s)^haste). With a haste of 1 it falls by the same factor at every step; with more, most
+    groups go early, so that fewer weights exist at a time, and the last ones have the longest trial.
     """
 
     size: int
     groups: Grouping | Groups = field(default_factory=ByTemplate)
     shrink: bool = True
     fall: float = 0.0
+    haste: float = 1.0
 
     def __post_init__(self) -> None:
         if self.size < 1:
             raise ParsimonError(f"a budget must be at least 1, not {self.size}.")
         if not 0 <= self.fall < float("inf"):
             raise ParsimonError(
-                f"a budget falls over some part of an epoch, from 0 on, but not over {self.fall}."
+                f"a budget falls over some epochs or a part of one, from 0 on, but not over {self.fall}."
             )
+        if not 0 < self.haste < float("inf"):
+            raise ParsimonError(f"the haste of a budget must be above zero, not {self.haste}.")
 
     def allowed(self, n_groups: int, epochs: float) -> int:
         """The budget after so many epochs."""
         if epochs >= self.fall or n_groups <= self.size:
             return self.size
-        return int(self.size * (n_groups / self.size) ** (1 - epochs / self.fall) + 0.5)
+        left = (1 - epochs / self.fall) ** self.haste
+        return int(self.size * (n_groups / self.size) ** left + 0.5)
 
     def threshold(self, norms: Array, weight: Array | float, epochs: float = np.inf) -> float:
         """τ such that at most as many groups as are allowed have ‖w_m‖ > τ d_m; 0 when that is so already."""
@@ -173,12 +179,10 @@ class Online:
         """Yields after every epoch. The objective is the sum of losses as they were met, plus Ω."""
         plan = Plan.make(problem, self.budget)
         learner = plan.learner(problem)
-        begin(learner, start)
+        begin(learner, start, STATE)
         question, cost = QUESTIONS[problem.loss.oracle], float(getattr(problem.loss, "cost", 0.0))
         n, random = learner.n_sequences, np.random.default_rng(self.seed)
-        done = learner.rounds // max(n, 1)
-        if done >= self.epochs:
-            raise ParsimonError(f"all {self.epochs} epochs were run before; there is nothing to go on with.")
+        done = epochs_done(learner, self.epochs)
         for epoch in range(self.epochs):
             order = random.permutation(n) if self.shuffle else np.arange(n)
             if epoch < done:  # its order was drawn, so that those to come are the same
@@ -198,7 +202,7 @@ class Online:
                     plan.shrink(learner, size, self.every / n, learner.rounds / n)
                     counts.append(learner.n_weights)
             features, values = learner.weights(self.average)
-            weights = Weights(values, features, problem.n_features, lambda: state_of(learner))
+            weights = Weights(values, features, problem.n_features, lambda: state_of(learner, STATE))
             yield Iterate(
                 weights,
                 loss + problem.penalty.restrict(features).value(values),
@@ -212,20 +216,28 @@ class Online:
 STATE = ("features", "values", "drifts", "blocks", "counts")  # what a learner is made of
 
 
-def state_of(learner: Any) -> State:
+def state_of(learner: Any, names: Sequence[str]) -> State:
     """All that the epochs to come depend on."""
-    return dict(zip(STATE, learner.state(), strict=True))
+    return dict(zip(names, learner.state(), strict=True))
 
 
-def begin(learner: Any, start: Weights) -> None:
+def begin(learner: Any, start: Weights, names: Sequence[str]) -> None:
     """Gives a new learner its first weights, or all that it had at the end of an epoch."""
     if start.state is not None:
         state = start.state()
-        learner.restore(*(state[name] for name in STATE))
+        learner.restore(*(state[name] for name in names))
         return
     given = start.nonzero()
     if len(given.values):
         learner.start(given.features, given.values)
+
+
+def epochs_done(learner: Any, epochs: int) -> int:
+    """How many of them a learner has behind it; there must be some left."""
+    done = int(learner.rounds // max(learner.n_sequences, 1))
+    if done >= epochs:
+        raise ParsimonError(f"all {epochs} epochs were run before; there is nothing to go on with.")
+    return done
 
 
 def _cuts(done: int, n: int, every: int) -> IntArray:

@@ -25,8 +25,10 @@ from parsimon.errors import ParsimonError
 from parsimon.penalties import ElasticNet
 from parsimon.problem import Problem
 from parsimon.solvers.base import Iterate, Requires, Status, Weights
-from parsimon.solvers.online import QUESTIONS, teach
+from parsimon.solvers.online import QUESTIONS, begin, epochs_done, state_of, teach
 from parsimon.solvers.online_groups import Blocks
+
+STATE = ("features", "sums", "penalty", "rounds")  # what a learner is made of
 
 
 class Schedule(Protocol):
@@ -95,18 +97,19 @@ class SGDL1:
                 f"the solver {self.name} is for L1 and L2 penalties, not {type(penalty).__name__}."
             )
         learner = new_learner(problem, penalty)
-        given = start.nonzero()
-        if len(given.values):
-            learner.start(given.features, given.values)
+        begin(learner, start, STATE)
         question, cost = QUESTIONS[problem.loss.oracle], float(getattr(problem.loss, "cost", 0.0))
         n, random = learner.n_sequences, np.random.default_rng(self.seed)
+        done = epochs_done(learner, self.epochs)
         for epoch in range(self.epochs):
             order = random.permutation(n) if self.shuffle else np.arange(n)
+            if epoch < done:  # its order was drawn, so that those to come are the same
+                continue
             steps = self.step.sizes(epoch, n)
             loss, _ = learner.run(order, question, cost, steps, penalty.l1, penalty.l2, self.negligible)
             features, values = learner.weights()
             yield Iterate(
-                Weights(values, features, problem.n_features),
+                Weights(values, features, problem.n_features, lambda: state_of(learner, STATE)),
                 loss + penalty.restrict(features).value(values),
                 epoch + 1,
                 phase=self.name,
