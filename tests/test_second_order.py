@@ -112,6 +112,17 @@ def test_given_tags_and_schemes() -> None:
         assert allowed.first_violation([tags.index(tag) for tag in tagging]) is None
 
 
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_minimum_risk_is_about_tags(length: int) -> None:
+    labeler = SequenceLabeler(l1=0.0, l2=2.0, order=2, minimum_risk=True).fit(X, Y)
+    model, uncertain = labeler.model_, [[{"w": "?"}] * length]
+    (marginals,) = labeler.predict_marginals(uncertain)
+    taggings = {tuple(model.pairs.tag[list(ids)].tolist()) for ids in possible(model, length)}
+    right = {tags: sum(marginals[t, y] for t, y in enumerate(tags)) for tags in taggings}
+    (found,) = labeler.predict(uncertain)
+    assert right[tuple(model.tags.index(tag) for tag in found)] == pytest.approx(max(right.values()))
+
+
 def test_files_and_development_sets(tmp_path: Any) -> None:
     labeler = SequenceLabeler(l1=0.0, l2=0.01, order=2).fit(X, Y, dev=(X, Y))
     labeler.save(tmp_path / "second.model")

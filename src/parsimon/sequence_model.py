@@ -115,14 +115,25 @@ class SequenceModel:
         threads: int = 1,
         allowed: Transitions | None = None,
         given: IntArray | None = None,
+        minimum_risk: bool = False,
     ) -> IntArray:
-        """The best label of every token; `given` fixes labels (−1 leaves a token free)."""
+        """The labels of the best sequences; `given` fixes labels (−1 leaves a token free).
+
+        With `minimum_risk`, those of the sequences of which the fewest wrong labels are expected.
+        """
+        gather = None if self.pairs is None else self._worth_of_tags
         out = np.empty(observations.n_tokens, np.int32)
         for _, tokens, chain, scores in self.scored(observations, threads, allowed):
             if given is not None:
                 scores = self._given(chain, scores, given[tokens])
-            out[tokens] = self._tags_of(chain.argmax(scores)[1])
+            best = chain.minimum_risk(scores, gather) if minimum_risk else chain.argmax(scores)[1]
+            out[tokens] = self._tags_of(best)
         return out
+
+    def _worth_of_tags(self, marginals: Array) -> Array:
+        """For every pair of tags, the probability of the one that is predicted."""
+        assert self.pairs is not None
+        return self.pairs.of_tags(marginals)[:, self.pairs.tag]
 
     def _tags_of(self, labels: IntArray) -> IntArray:
         """The numbers of tags, from those of labels; −1 stays."""

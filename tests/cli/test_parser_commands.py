@@ -355,4 +355,12 @@ def test_options_of_parsers_are_refused_elsewhere(trained, folder, run):
     for command in ("predict", "evaluate"):
         result = run(command, trained, folder / "test.txt", "--decoding", "mst")
         assert result.exit_code == 2
-        assert "--decoding is for parsers" in result.output
+        assert "cannot be asked for mst; --decoding is viterbi or minimum-risk here" in result.output
+
+
+def test_parsers_have_trees_and_no_best_sequence(place, run):
+    run(*training(place))
+    for command in ("predict", "evaluate"):
+        result = run(command, place / "a.model", place / "test.conllu", "--decoding", "viterbi")
+        assert result.exit_code == 2
+        assert "a.model cannot be asked for viterbi; --decoding is mst or minimum-risk here" in result.stderr

@@ -160,6 +160,36 @@ def test_marginals_add_a_column(run, trained, folder):
         assert len(fields[-1]) == 6
 
 
+def test_minimum_risk_takes_the_most_probable_labels(run, trained, folder):
+    model = load_model(trained)
+    X = read_columns(folder / "new.txt")
+    marginals, _ = model.marginals(model.observe(X))
+    result = run("predict", trained, folder / "new.txt", "--decoding", "minimum-risk")
+    assert result.exit_code == 0, result.output
+    assert labels(result.stdout) == [model.labels[y] for y in marginals.argmax(axis=1)]
+    plain = run("predict", trained, folder / "new.txt").stdout
+    assert run("predict", trained, folder / "new.txt", "--decoding", "viterbi").stdout == plain
+
+
+def test_minimum_risk_within_a_scheme_and_with_given_labels(run, trained, folder):
+    model = load_model(trained)
+    result = run("predict", trained, folder / "new.txt", "--decoding", "minimum-risk", "--scheme", "iob2")
+    allowed = constraints(model.tags, "iob2")
+    for block in result.stdout.strip("\n").split("\n\n"):
+        assert allowed.first_violation([model.tags.index(label) for label in labels(block)]) is None
+    (folder / "given.txt").write_text("The DT B-NP\nold JJ ?\ndog NN B-VP\n")
+    given = ["--given-labels", "--decoding", "minimum-risk"]
+    found = labels(run("predict", trained, folder / "given.txt", *given).stdout)
+    assert found[0] == "B-NP"
+    assert found[2] == "B-VP"
+
+
+def test_the_best_of_all_are_not_a_matter_of_risk(run, trained, folder):
+    result = run("predict", trained, folder / "new.txt", "--kbest", 2, "--decoding", "minimum-risk")
+    assert result.exit_code == 2
+    assert "--kbest gives the best of all, so there is nothing for --decoding; leave one out" in result.stderr
+
+
 def test_kbest_writes_each_labelling_after_its_rank_and_probability(run, trained, folder):
     model = load_model(trained)
     X = read_columns(folder / "new.txt")

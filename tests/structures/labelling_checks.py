@@ -134,6 +134,16 @@ def check_decoding_with_given_labels(case: Case, missing: float) -> None:
         assert best[i] == pytest.approx(agreeing.best()[0], rel=1e-12, abs=1e-12)
 
 
+def check_minimum_risk(case: Case) -> None:
+    """Of all possible labellings none has a larger sum of marginals."""
+    labels = case.structure.minimum_risk(case.scores)
+    for tokens, outputs in case.enumerations(case.scores):
+        right = outputs.node_marginals()[np.arange(outputs.length), outputs.labellings].sum(axis=1)
+        assert outputs.score_of(labels[tokens]) > -np.inf
+        found = replace(outputs, scores=right).score_of(labels[tokens])
+        assert found == pytest.approx(right[outputs.scores > -np.inf].max(), rel=1e-9, abs=1e-9)
+
+
 def check_k_best(case: Case, k: int) -> None:
     values, labels = case.structure.kbest(case.scores, k)
     for i, (tokens, outputs) in enumerate(case.enumerations(case.scores)):

@@ -22,6 +22,7 @@ from labelling_checks import (
     check_k_best,
     check_marginals,
     check_marginals_when_some_labels_are_given,
+    check_minimum_risk,
     check_sampling_follows_the_marginals,
     check_score_and_indicators,
 )
@@ -153,6 +154,11 @@ def test_counting(case: Case) -> None:
         np.testing.assert_allclose(parts.node, 1 / chain.n_labels)
 
 
+@given(cases)
+def test_minimum_risk(case: Case) -> None:
+    check_minimum_risk(case)
+
+
 @given(cases, st.integers(1, 12))
 def test_k_best(case: Case, k: int) -> None:
     check_k_best(case, k)
@@ -162,6 +168,11 @@ def test_k_best(case: Case, k: int) -> None:
 @pytest.mark.parametrize("scale", [1.0, 30.0, 300.0])
 def test_forbidden_transitions(seed: int, scale: float) -> None:
     check_forbidden_pairs(make_case(seed, [1, 4, 3], 3, n_kinds=2, forbidden=0.35, scale=scale))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_minimum_risk_with_forbidden_transitions(seed: int) -> None:
+    check_minimum_risk(make_case(seed, [1, 4, 3], 3, n_kinds=2, forbidden=0.2, scale=1.0))
 
 
 @given(cases, st.sampled_from([0.3, 0.8]))

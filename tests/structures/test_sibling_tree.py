@@ -25,6 +25,7 @@ from labelling_checks import (
     check_k_best,
     check_marginals,
     check_marginals_when_some_labels_are_given,
+    check_minimum_risk,
     check_score_and_indicators,
 )
 from parsimon.errors import ParsimonError
@@ -147,6 +148,11 @@ def test_marginals(case: Case) -> None:
 @given(cases, st.sampled_from([0.2, 0.6, 1.0]))
 def test_marginals_when_some_labels_are_given(case: Case, missing: float) -> None:
     check_marginals_when_some_labels_are_given(case, missing)
+
+
+@given(cases)
+def test_minimum_risk(case: Case) -> None:
+    check_minimum_risk(case)
 
 
 @given(cases, st.integers(1, 12))

@@ -20,6 +20,7 @@ from labelling_checks import (
     check_k_best,
     check_marginals,
     check_marginals_when_some_labels_are_given,
+    check_minimum_risk,
     check_sampling_follows_the_marginals,
     check_score_and_indicators,
 )
@@ -117,6 +118,11 @@ def test_marginals_for_every_width_of_the_vector_loops(n_labels: int) -> None:
 @given(cases)
 def test_counting(case: Case) -> None:
     check_counting(case)
+
+
+@given(cases)
+def test_minimum_risk(case: Case) -> None:
+    check_minimum_risk(case)
 
 
 @given(cases, st.integers(1, 12))

@@ -15,6 +15,7 @@ from parsimon.cli.options import (
     column_file,
     command,
     decoding_option,
+    is_minimum_risk,
     option,
     reading_options,
     threads_option,
@@ -110,8 +111,6 @@ def evaluate(**options: Any) -> None:
     if commands is not None:
         commands.evaluate(model, job)
         return
-    if job.decoding is not None:
-        raise ParsimonError(f"{job.model} is a sequence model, and --decoding is for parsers; leave it out.")
     file = column_file(job.test, job.encoding, job.separator, job.comment)
     gold, predicted = _labels(model, file, job)
     evaluation = compare(gold, predicted, raw=job.raw)  # type: ignore[arg-type]  # no label is None here
@@ -130,7 +129,11 @@ def _labels(model: SequenceModel, file: ColumnFile, job: Job) -> tuple[Labels, L
 
     from parsimon.features.columns import Labels
 
-    allowed = allowed_transitions(model, job.scheme)
+    settings: dict[str, Any] = {
+        "threads": job.threads,
+        "allowed": allowed_transitions(model, job.scheme),
+        "minimum_risk": is_minimum_risk(job.model, job.decoding, "viterbi"),
+    }
     number = {name: y for y, name in enumerate(model.tags)}
     gold: list[IntArray] = []
     predicted: list[IntArray] = []
@@ -139,7 +142,7 @@ def _labels(model: SequenceModel, file: ColumnFile, job: Job) -> tuple[Labels, L
         for name in part.labels():
             number.setdefault(name, len(number))
         gold.append(part.label_ids(number, otherwise=-1))
-        predicted.append(model.decode(part.observations, threads=job.threads, allowed=allowed))
+        predicted.append(model.decode(part.observations, **settings))
         lengths.append(part.columns.lengths)
     if not lengths:
         raise ParsimonError(

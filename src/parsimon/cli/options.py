@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from parsimon.errors import ParsimonError
+
 if TYPE_CHECKING:
     from parsimon.features.columns import ColumnFile
 
@@ -17,6 +19,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
+MINIMUM_RISK = "minimum-risk"
 SEPARATORS = {"any": None, "tab": "\t", "space": " "}
 
 
@@ -93,15 +96,25 @@ def reading_options(function: Function) -> Function:
 
 
 def decoding_option(function: Function) -> Function:
-    """Which tree a parser gives."""
+    """Which labels, or which tree, a model gives."""
     add = option(
         "--decoding",
-        type=click.Choice(["mst", "minimum-risk"]),
-        section="Parsing",
-        show_default="mst",
-        help="The best tree, or the one with the largest sum of probabilities of its arcs.",
+        type=click.Choice(["viterbi", "mst", MINIMUM_RISK]),
+        section="Decoding",
+        show_default="viterbi, or mst for parsers",
+        help="The best labelling or the best tree; or that of which the fewest wrong labels or heads are expected: it "
+        "has the largest sum of probabilities.",
     )
     return add(function)
+
+
+def is_minimum_risk(model: str, decoding: str | None, best: str) -> bool:
+    """What --decoding asks for, of a model that knows this name for the other choice."""
+    if decoding not in (None, best, MINIMUM_RISK):
+        raise ParsimonError(
+            f"{model} cannot be asked for {decoding}; --decoding is {best} or {MINIMUM_RISK} here."
+        )
+    return decoding == MINIMUM_RISK
 
 
 def threads_option(function: Function) -> Function:

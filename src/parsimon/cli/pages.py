@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parsimon.cli.options import is_minimum_risk
 from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
 
@@ -48,7 +49,7 @@ def predict(model: SequenceModel, job: Prediction) -> None:
     )
     form = _lines if job.format == "jsonl" else _table
     with output(job.output) as write:
-        for text in form(found_values(model, _pages(job.input, job.encoding), job.threads), job.marginals):
+        for text in form(found_values(model, _pages(job.input, job.encoding), job), job.marginals):
             write(text.encode())
 
 
@@ -65,7 +66,7 @@ def evaluate(model: SequenceModel, job: Job) -> None:
         )
     values = read_values(job.values, encoding=job.encoding)
     pages = with_values(_pages(job.test, "utf-8"), values, job.test, job.values)
-    found = dict(found_values(model, pages, job.threads))
+    found = dict(found_values(model, pages, job))
     predicted = [_record(found[name]) for name in pages]
     scores = score_records([_cleaned(values[name]) for name in pages], predicted)
     if job.as_json:
@@ -91,7 +92,9 @@ def evaluate(model: SequenceModel, job: Job) -> None:
 Found = list[tuple[str, str, float]]  # attribute, value, and how probable it is that its text has this label
 
 
-def found_values(model: SequenceModel, pages: dict[str, Page], threads: int) -> Iterator[tuple[str, Found]]:
+def found_values(
+    model: SequenceModel, pages: dict[str, Page], job: Prediction | Job
+) -> Iterator[tuple[str, Found]]:
     """The values on every page, each once, in reading order."""
     from parsimon.features.node_kinds import NodeKinds
     from parsimon.features.tree_columns import tree_columns
@@ -99,6 +102,7 @@ def found_values(model: SequenceModel, pages: dict[str, Page], threads: int) -> 
     from parsimon.html.page import TEXT
     from parsimon.html.page_labels import NONE
 
+    threads, careful = job.threads, is_minimum_risk(job.model, job.decoding, "viterbi")
     kinds = NodeKinds.from_told(model.info["node_kinds"], model.labels)
     names = list(pages)
     for first in range(0, len(names), AT_ONCE):
@@ -106,7 +110,7 @@ def found_values(model: SequenceModel, pages: dict[str, Page], threads: int) -> 
         observations = model.observe(
             kinds.limit(tree_columns([page_tree(pages[name]) for name in some])), threads
         )
-        labels = model.decode(observations, threads=threads)
+        labels = model.decode(observations, threads=threads, minimum_risk=careful)
         marginals, _ = model.marginals(observations, threads=threads)
         at = 0
         for name in some:

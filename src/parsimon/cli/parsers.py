@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parsimon.cli.options import is_minimum_risk
 from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
 
@@ -49,6 +50,7 @@ def predict(model: ParserModel, job: Prediction) -> None:
         },
     )
     file = TreebankFile(job.input, encoding=job.encoding, missing_heads=True)
+    is_minimum_risk(job.model, job.decoding, "mst")
     settings: dict[str, Any] = {"given_heads": job.given_labels, "threads": job.threads}
     with output(job.output) as write:
         for treebank in file:
@@ -126,6 +128,7 @@ def evaluate(model: ParserModel, job: Job) -> None:
             "--comment": job.comment,
         },
     )
+    is_minimum_risk(job.model, job.decoding, "mst")
     gold = read_treebank(job.test, encoding=job.encoding)
     scores = compare_treebanks(gold, model.parse(gold, decoding=job.decoding or "mst", threads=job.threads))
     if job.as_json:

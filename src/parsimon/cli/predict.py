@@ -18,6 +18,7 @@ from parsimon.cli.options import (
     column_file,
     command,
     decoding_option,
+    is_minimum_risk,
     option,
     reading_options,
     threads_option,
@@ -147,17 +148,20 @@ def predict(**options: Any) -> None:
     from parsimon.model_file import load_model
 
     model = load_model(job.model)
+    if job.kbest is not None and job.decoding is not None:
+        raise ParsimonError(
+            "--kbest gives the best of all, so there is nothing for --decoding; leave one out."
+        )
     commands = commands_of(model)
     if commands is not None:
         commands.predict(model, job)
         return
-    for name, given, kind in (
-        ("--format", job.format, "models of documents or web pages"),
-        ("--decoding", job.decoding, "parsers"),
-    ):
-        if given is not None:
-            raise ParsimonError(f"{job.model} is a sequence model, and {name} is for {kind}; leave it out.")
-    labeller = Labeller(model, job, allowed_transitions(model, job.scheme))
+    if job.format is not None:
+        raise ParsimonError(
+            f"{job.model} is a sequence model, and --format is for models of documents or web pages; leave it out."
+        )
+    careful = is_minimum_risk(job.model, job.decoding, "viterbi")
+    labeller = Labeller(model, job, allowed_transitions(model, job.scheme), careful)
     file = _input(job, model)
     encode = _encoder(file.encoding)
     with output(job.output) as write:
@@ -202,6 +206,7 @@ class Labeller:
     model: SequenceModel
     job: Prediction
     allowed: Transitions | None
+    minimum_risk: bool = False
 
     def label(self, part: Part) -> bytes:
         """The lines of a part with what was asked for."""
@@ -210,7 +215,7 @@ class Labeller:
         try:
             marginals = self.model.marginals(part.observations, **settings)[0] if self.job.marginals else None
             if self.job.kbest is None:
-                labels = self.model.decode(part.observations, **settings)
+                labels = self.model.decode(part.observations, **settings, minimum_risk=self.minimum_risk)
                 return added(part, *self._column(labels, marginals))
             values, best = self.model.kbest(part.observations, self.job.kbest, **settings)
         except ParsimonError as error:

@@ -80,6 +80,8 @@ class SequenceLabeler(FittedModel):
     decoding : str, Transitions, list of pairs or None
         Which label sequences are possible in prediction: ``"iob2"``, ``"iobes"``, ``"iob1"``, ``"auto"``, pairs
         of labels that may not follow each other, or anything (``None``).
+    minimum_risk : bool
+        Predict the labels of which the fewest are expected to be wrong, in place of those of the single best sequence.
     dev_metric, patience, dev_tolerance
         How the development set given to `fit` is scored, how long to wait for a better score, and how far a score may
         be below the best for the sake of a smaller model.
@@ -124,6 +126,7 @@ class SequenceLabeler(FittedModel):
         prune: float = 0.0,
         debias: float | None = None,
         decoding: str | Transitions | Sequence[tuple[str, str]] | None = None,
+        minimum_risk: bool = False,
         dev_metric: str = "auto",
         patience: int = 10,
         dev_tolerance: float = 0.0,
@@ -150,6 +153,7 @@ class SequenceLabeler(FittedModel):
         self.prune = prune
         self.debias = debias
         self.decoding = decoding
+        self.minimum_risk = minimum_risk
         self.dev_metric = dev_metric
         self.patience = patience
         self.dev_tolerance = dev_tolerance
@@ -234,7 +238,11 @@ class SequenceLabeler(FittedModel):
         """The best labels; `given` fixes some of them (``None`` leaves a token free)."""
         observations, fixed = self._observe(X, lengths, given)
         ids = self.model_.decode(
-            observations, threads=threads_of(self.n_jobs), allowed=self._allowed(), given=fixed
+            observations,
+            threads=threads_of(self.n_jobs),
+            allowed=self._allowed(),
+            given=fixed,
+            minimum_risk=self.minimum_risk,
         )
         return LabelLists(self.model_.as_labels(ids, observations.lengths))  # type: ignore[arg-type]
 

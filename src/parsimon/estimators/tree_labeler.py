@@ -46,7 +46,7 @@ class TreeLabeler(SequenceLabeler):
         training; nodes of a kind that is new may have any.
     l1, l2, loss, penalty, selection, penalize_bias, candidates, cutoff, solver, tol, max_iter, time_limit
         As for `SequenceLabeler`; all solvers but block coordinate descent (``bcd``) take trees.
-    prune, debias, dev_metric, patience, dev_tolerance, warm_start, n_jobs, callback
+    prune, debias, minimum_risk, dev_metric, patience, dev_tolerance, warm_start, n_jobs, callback
         As for `SequenceLabeler`.
 
     Examples
@@ -81,6 +81,7 @@ class TreeLabeler(SequenceLabeler):
         time_limit: float | None = None,
         prune: float = 0.0,
         debias: float | None = None,
+        minimum_risk: bool = False,
         dev_metric: str = "accuracy",
         patience: int = 10,
         dev_tolerance: float = 0.0,
@@ -104,6 +105,7 @@ class TreeLabeler(SequenceLabeler):
             time_limit=time_limit,
             prune=prune,
             debias=debias,
+            minimum_risk=minimum_risk,
             dev_metric=dev_metric,
             patience=patience,
             dev_tolerance=dev_tolerance,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
@@ -249,6 +250,25 @@ class Chain:
             raise self._infeasible(log_z)
         origins = None if kept is None else Origins([(1.0, Posterior(kept, scores.node.copy()))])
         return log_z, ChainParts(scores.node, pair, single, origins)
+
+    def minimum_risk(self, scores: ChainParts, gather: Callable[[Array], Array] | None = None) -> IntArray:
+        """The labellings with the largest sum of marginals: the fewest wrong labels are expected of them.
+
+        What is not possible stays so. If it is not labels that should be right but what several of them stand for,
+        `gather` adds up their probabilities (tokens × labels).
+
+        >>> import numpy as np
+        >>> from parsimon.structures import Chain, ChainParts
+        >>> chain, pair = Chain([2], n_labels=2), np.array([[[-9.0, 0.0], [-0.2, -0.2]]])
+        >>> scores = ChainParts(np.zeros((2, 2)), pair)
+        >>> chain.argmax(scores)[1].tolist(), chain.minimum_risk(scores).tolist()
+        ([0, 1], [1, 1])
+        """
+        possible = scores.node > -np.inf
+        pair, single = (np.where(np.isneginf(each), each, 0.0) for each in (scores.pair, scores.single))
+        _, parts = self.marginals(ChainParts(scores.node.copy(), scores.pair, scores.single))
+        worth = parts.node if gather is None else gather(parts.node)
+        return self.argmax(ChainParts(np.where(possible, worth, -np.inf), pair, single))[1]
 
     def variances(self, marginals: Array) -> ChainParts:
         """p(1 − p) of every part from the marginals of labels, those of pairs with p(x, y) taken as p(x) p(y).
