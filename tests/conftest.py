@@ -1,7 +1,8 @@
-"""What all tests share: how hypothesis searches, and skipping tests whose data set is not on this machine."""
+"""What all tests share: how hypothesis searches, Ctrl-C, and skipping tests whose data set is not on this machine."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 
 import pytest
@@ -16,6 +17,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("parsimon")
+
+# What is started in the background has Ctrl-C turned off, and would hand that down to the commands under test.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
