@@ -132,10 +132,11 @@ def fit(
     kind: str | None = None,
     l1: float = RHO1,
     l2: float = RHO2,
+    dev_tolerance: float = TOLERANCE,
 ) -> dict[str, Any]:
     """Trains until the development set says stop, and tests; with an L1 penalty also after fine-tuning."""
     given = data_of(data, fold, words)
-    training = stopped_by_dev(solver, threads, penalty=ElasticNet(l1, l2))
+    training = stopped_by_dev(solver, threads, penalty=ElasticNet(l1, l2), dev_tolerance=dev_tolerance)
     clock = Clock()
     task = training.prepare(TemplateFeatures(templates_of(templates, kind)), *given.train)
     start = Weights.zeros(task.problem.n_features)
@@ -144,7 +145,7 @@ def fit(
     if l1 > 0:
         tries = [scores(task, fine_tuned(task, result.weights, each), given, threads) for each in FINE]
         best = min(tries, key=lambda one: one["dev_error"])
-        told |= {"tuned_error": best["error"], "tuned_phoneme_error": best["phoneme_error"]}
+        told |= {f"tuned_{of}": best[of] for of in ("error", "phoneme_error", "risk_error", "risk_dev_error")}
     return told
 
 
@@ -202,14 +203,21 @@ def scores(task: Task, weights: Weights, given: Data, threads: int) -> dict[str,
 
 
 def errors(model: SequenceModel, given: Data, threads: int) -> dict[str, Any]:
-    """Label errors; with prosody also those of the phonemes alone."""
-    predicted = model.predict_columns(given.test[0], threads)
+    """Label errors; with prosody also those of the phonemes alone; `risk`: of minimum-risk decoding."""
+    predicted = labelled(model, given.test[0], threads)
     joint = all(len(name) == 2 and name[1] in "012<>" for name in model.labels)
     return {
-        "dev_error": error(given.dev[1], model.predict_columns(given.dev[0], threads)),
+        "dev_error": error(given.dev[1], labelled(model, given.dev[0], threads)),
         "error": error(given.test[1], predicted),
         "phoneme_error": error(phonemes(given.test[1]), phonemes(predicted)) if joint else None,
+        "risk_dev_error": error(given.dev[1], labelled(model, given.dev[0], threads, minimum_risk=True)),
+        "risk_error": error(given.test[1], labelled(model, given.test[0], threads, minimum_risk=True)),
     }
+
+
+def labelled(model: SequenceModel, X: Columns, threads: int, **how: Any) -> Labels:
+    """What the model makes of it."""
+    return model.as_labels(model.decode(model.observe(X, threads), threads=threads, **how), X.lengths)
 
 
 def error(gold: Labels, predicted: Labels) -> float:

@@ -48,6 +48,7 @@ NINE_GRIDS: dict[str, Grid] = {
     "EM": alone(10, 3, 1, 0.3),
 }
 GAPS = (0.1, 0.01, 0.001)
+SOONER = (0.01, 0.005)  # gaps at which the cutting plane may stop
 
 
 def chosen_for_words(
@@ -75,12 +76,16 @@ def fits_of_words(
     return {method: one["fits"][0] for method, one in told if one is not None}
 
 
-def planes_of_words(asked: Asked, chosen: dict[str, Constants | None]) -> list[dict[str, Any]]:
+def planes_of_words(
+    asked: Asked, chosen: dict[str, Constants | None], **settings: Any
+) -> list[dict[str, Any]]:
     """The cutting plane on all folds of the smallest draw, with the constant that was chosen for EM."""
     if chosen["EM"] is None:
         return []
     data = asked.drawn_words(asked.plan.words[0])
-    wanted = [fits(data, "cutting plane", [chosen["EM"]], [fold]) for fold in range(asked.plan.folds)]
+    wanted = [
+        fits(data, "cutting plane", [chosen["EM"]], [fold], **settings) for fold in range(asked.plan.folds)
+    ]
     told = asked.outcomes("fit", wanted)
     return [one["fits"][0][0] for one in told if one is not None]
 
@@ -176,6 +181,17 @@ def ocr_cutting_plane(asked: Asked) -> str:
         "support",
     ]
     text = table([*head, "EM: objective", "error, %", "seconds"], rows)
+    text += "\nThe same when it may stop sooner:\n\n"
+    sooner = []
+    for gap in (*SOONER, None):
+        told = planes if gap is None else planes_of_words(asked, chosen, tol=gap)
+        cells = [
+            "0.1 %" if gap is None else f"{100 * gap:g} %",
+            seconds_of(sum(values_of(told, "processors"))),
+        ]
+        cells += [objective_of(mean_of(told, "objective")), spread(values_of(told, "error"))]
+        sooner.append([*cells, decimal(mean_of(told, "active"))])
+    text += table(["gap", "processor seconds, all folds", "objective", "error, %", "weights"], sooner)
     return f"ρ = 1/C = {told_constants(chosen['EM'])}, {words} words a fold.\n\n{text}"
 
 
