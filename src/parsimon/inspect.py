@@ -64,6 +64,25 @@ def features(
     return found
 
 
+def heaviest_by_label(
+    model: SequenceModel, top: int, *, label: str | None = None, template: str | None = None
+) -> dict[str, list[Feature]]:
+    """Of every label the heaviest features, if it has any; of one label or one template if given."""
+    if label is not None or template is not None:
+        wanted = model.labels if label is None else [label]
+        some = {name: features(model, top=top, label=name, template=template) for name in wanted}
+        return {name: found for name, found in some.items() if found}
+    _, owner = _owners(model)
+    order = np.argsort(-np.abs(model.weights), kind="stable")
+    order = order[np.argsort(owner[order], kind="stable")]  # by label, the heaviest of each first
+    first = np.searchsorted(owner[order], np.arange(model.n_labels + 1))
+    return {
+        name: _described(model, order[begin : min(begin + top, end)])
+        for name, begin, end in zip(model.labels, first[:-1], first[1:], strict=True)
+        if end > begin
+    }
+
+
 def _blocks(order: Any, size: int = 4096) -> Iterator[Any]:
     for first in range(0, len(order), size):
         yield order[first : first + size]
@@ -116,18 +135,21 @@ def template_shares(model: SequenceModel) -> list[Share]:
 
 def label_shares(model: SequenceModel) -> list[Share]:
     """Every label, with how many features speak for or against it (label pairs count for the second)."""
-    cut = model.index.node.n_features
-    Y = model.n_labels
-    node_attribute, node = model.index.node.describe(np.arange(cut, dtype=np.int64))
-    pair_attribute, pair = model.index.pair.describe(np.arange(model.index.pair.n_features, dtype=np.int64))
-    label = np.concatenate([node, pair % Y])
-    attribute = np.concatenate([node_attribute, pair_attribute + model.index.node.n_attributes])
+    attribute, label = _owners(model)
     out = []
     for y, name in enumerate(model.labels):
         mine = label == y
         total = float(np.abs(model.weights[mine]).sum())
         out.append(Share(name, int(mine.sum()), len(np.unique(attribute[mine])), total))
     return out
+
+
+def _owners(model: SequenceModel) -> tuple[Any, Any]:
+    """The attribute (those of label pairs come last) and the label of every weight; of a pair, the second label."""
+    node_attribute, node = model.index.node.describe(np.arange(model.index.node.n_features, dtype=np.int64))
+    pair_attribute, pair = model.index.pair.describe(np.arange(model.index.pair.n_features, dtype=np.int64))
+    attribute = np.concatenate([node_attribute, pair_attribute + model.index.node.n_attributes])
+    return attribute, np.concatenate([node, pair % model.n_labels])
 
 
 def transitions(model: SequenceModel) -> Any:

@@ -244,6 +244,7 @@ def test_explain_in_colour(shell, model, tmp_path):
         ("evaluate", ["--raw"], "--raw is for sequence models"),
         ("inspect", ["--template", "U0"], "--template is for sequence models"),
         ("inspect", ["--transitions"], "--transitions is for sequence models"),
+        ("inspect", ["--html", "a.html"], "--html is for sequence models"),
     ],
 )
 def test_options_of_sequence_models(run, model, tmp_path, command, options, said):

@@ -93,3 +93,30 @@ def test_many_labels_make_a_list_of_transitions(run, code, tmp_path):
     run("train", "sequence", code, "-m", tmp_path / "m", "--max-iter", 30, "-q")
     text = run("inspect", tmp_path / "m", "--top", 0, "--transitions").stdout
     assert text.split("\n\n")[-1].splitlines()[0].split() == ["weight", "from", "to"]
+
+
+def test_a_page(run, trained, tmp_path):
+    model, page = load_model(trained), tmp_path / "chunk.html"
+    result = run("inspect", trained, "--html", page, "--top", 3)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"{trained} is shown in {page}\n"
+    text = page.read_text(encoding="utf-8")
+    assert f"<title>What {trained.name} has learnt</title>" in text
+    assert f"{len(model.weights)} of {model.info['candidate_features']:,}" in text
+    assert text.count("<section>") == len(look.heaviest_by_label(model, 3))
+    assert "How training went" in text
+    run("inspect", trained, "--html", page, "--label", "B-VP")
+    assert page.read_text(encoding="utf-8").count("<section>") == 1
+
+
+def test_pages_that_cannot_be(run, trained, tmp_path):
+    for more, what in (
+        (["--html", tmp_path / "no" / "a.html"], "cannot be written"),
+        (["--html", tmp_path / "a.html", "--json"], "--html and --json"),
+        (["--html", tmp_path / "a.html", "--label", "B-XY"], "the model has no label 'B-XY'"),
+        (["--html", tmp_path / "a.html", "--template", "U30"], "the model has no template 'U30'"),
+    ):
+        result = run("inspect", trained, *more)
+        assert result.exit_code == 2
+        assert what in result.stderr
+        assert not (tmp_path / "a.html").exists()

@@ -282,6 +282,7 @@ def test_inspect(run: Any, model: Path) -> None:
     assert [(e["first"], e["second"]) for e in of_one["strongest"]] == [("smoker", "cough")]
     refused(run("inspect", model, "--label", "smokers"), "did you mean 'smoker'?")
     refused(run("inspect", model, "--transitions"), "is a Markov network")
+    refused(run("inspect", model, "--html", "a.html"), "is a Markov network, and --html")
 
 
 def test_commands_for_labels_are_refused(run: Any, model: Path, table: Path) -> None:

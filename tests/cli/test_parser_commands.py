@@ -182,6 +182,23 @@ def test_looking_into_a_parser(model, run):
     assert run("inspect", model, "--template", "h.upos+m.upos").exit_code == 0
 
 
+def test_a_parser_as_a_page(model, run, tmp_path):
+    page = tmp_path / "parser.html"
+    result = run("inspect", model, "--html", page)
+    assert result.stdout == f"{model} is shown in {page}\n"
+    text = page.read_text()
+    assert (
+        text.index("Templates of arcs")
+        < text.index("Templates of relations")
+        < text.index("How training went")
+    )
+    assert "<h3>subj <span" in text
+    assert run("inspect", model, "--html", page, "--label", "subj").exit_code == 0
+    text = page.read_text()
+    assert "Templates of arcs" not in text
+    assert text.count("<section>") == 1
+
+
 @pytest.mark.parametrize(
     ("command", "what"),
     [
@@ -198,6 +215,7 @@ def test_looking_into_a_parser(model, run):
         (["evaluate", "toy.model", "test.conllu", "--confusion"], "is a parser, and --confusion"),
         (["inspect", "toy.model", "--transitions"], "is a parser, and --transitions"),
         (["inspect", "toy.model", "--label", "nothing"], "no label 'nothing'"),
+        (["inspect", "toy.model", "--label", "nothing", "--html", "a.html"], "no label 'nothing'"),
         (["predict", "toy.model", "words.txt"], "words.txt"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -145,6 +145,7 @@ def inspect(
     template: str | None,
     transitions: bool,
     history: bool,
+    html: Path | None,
     as_json: bool,
 ) -> None:
     """Sizes, how training went, and the heaviest words of each label."""
@@ -152,7 +153,7 @@ def inspect(
     from parsimon.report import document_tables as tables
     from parsimon.report.tables import history_table
 
-    refuse(name, {"--template": template, "--transitions": transitions})
+    refuse(name, {"--template": template, "--transitions": transitions, "--html": html})
     if top is None and not as_json:
         top = SHOWN
     labels = model.labels if label is None else (label,)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from parsimon.sequence_model import SequenceModel
 
 SHOWN = 20  # of the heaviest features
+ON_A_PAGE = 15  # of every label
 
 EXAMPLES = """
 \b
@@ -26,6 +27,7 @@ Examples:
   parsimon inspect chunk.model --label B-NP --top 10
   parsimon inspect chunk.model --template U05
   parsimon inspect chunk.model --transitions --history
+  parsimon inspect chunk.model --html chunk.html
   parsimon inspect chunk.model --json > everything.json
   parsimon inspect news.model --label sci.space --top 10
   parsimon inspect survey.model --label smoker
@@ -39,8 +41,8 @@ Examples:
     type=click.IntRange(min=0),
     metavar="N",
     section="Features",
-    show_default="20; with --json all",
-    help="How many of the heaviest features to show.",
+    show_default="20; with --html 15; with --json all",
+    help="How many of the heaviest features to show; with --html, of every label.",
 )
 @option("--label", metavar="L", section="Features", help="Only features of this label.")
 @option(
@@ -56,6 +58,14 @@ Examples:
     help="Also show what it weighs that one label follows another.",
 )
 @option("--history", is_flag=True, section="Output", help="Also show how training went.")
+@option(
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="PAGE",
+    section="Output",
+    help="Write a page for a browser instead, all in one file: templates by weight, the heaviest features of every "
+    "label, label pairs, and how training went.",
+)
 @option("--json", "as_json", is_flag=True, section="Output", help="Print everything as one JSON object.")
 def inspect(
     model: str,
@@ -64,6 +74,7 @@ def inspect(
     template: str | None,
     transitions: bool,
     history: bool,
+    html: Path | None,
     as_json: bool,
 ) -> None:
     """Show what MODEL has kept: how much of what, by template and by label, and the heaviest features.
@@ -77,6 +88,8 @@ def inspect(
     from parsimon.report import tables
     from parsimon.sequence_model import SequenceModel
 
+    if html is not None and as_json:
+        raise ParsimonError("--html and --json are two ways to have the same; leave one out.")
     fitted = load_model(model)
     if not isinstance(fitted, SequenceModel):
         commands_of(fitted).inspect(
@@ -87,14 +100,21 @@ def inspect(
             template=template,
             transitions=transitions,
             history=history,
+            html=html,
             as_json=as_json,
         )
+        return
+    template = _template(fitted, template)
+    if html is not None:
+        facts = tables.summary_facts(model, Path(model).stat().st_size, look.summary(fitted), scores=False)
+        told = fitted.info.get("history", [])
+        write_page(html, model, facts, {"": fitted}, told, top=top, label=label, template=template)
         return
     if top is None and not as_json:
         top = SHOWN
     heaviest = []
     if top != 0:
-        heaviest = look.features(fitted, top=top, label=label, template=_template(fitted, template))
+        heaviest = look.features(fitted, top=top, label=label, template=template)
     if as_json:
         click.echo(json.dumps(_record(fitted, heaviest), ensure_ascii=False))
         return
@@ -109,6 +129,36 @@ def inspect(
     if history:
         sections.append(tables.history_table(fitted.info.get("history", [])))
     click.echo("\n".join(sections), nl=False)
+
+
+def write_page(
+    page: Path,
+    model: str,
+    facts: list[tuple[str, str]],
+    parts: dict[str, SequenceModel],
+    history: list[dict[str, Any]],
+    *,
+    top: int | None,
+    label: str | None,
+    template: str | None,
+) -> None:
+    """Writes a model as a page, and says where it is; parts of it have names if there are several."""
+    from parsimon.cli.output import check_writable
+    from parsimon.model_file import write_atomically_or_explain
+    from parsimon.report.model_page import Part, model_page
+
+    check_writable(page, "the page")
+    text = model_page(
+        f"What {Path(model).name} has learnt",
+        facts,
+        [Part(name, part) for name, part in parts.items()],
+        top=ON_A_PAGE if top is None else top,
+        label=label,
+        template=template,
+        history=history,
+    )
+    write_atomically_or_explain(page, text.encode("utf-8", "replace"))
+    click.echo(f"{model} is shown in {page}")
 
 
 def _template(model: SequenceModel, name: str | None) -> str | None:

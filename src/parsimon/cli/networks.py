@@ -42,13 +42,14 @@ def inspect(
     template: str | None,
     transitions: bool,
     history: bool,
+    html: Path | None,
     as_json: bool,
 ) -> None:
     """Sizes, how learning went, and the strongest edges; `label` names a variable whose edges are shown."""
     from parsimon.report.network_tables import edges_table, summary_text
     from parsimon.report.tables import history_table
 
-    for option, given in (("--template", template), ("--transitions", transitions)):
+    for option, given in (("--template", template), ("--transitions", transitions), ("--html", html)):
         if given:
             raise ParsimonError(
                 f"{name} is a Markov network, and {option} is for sequence models; leave it out."

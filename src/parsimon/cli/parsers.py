@@ -149,10 +149,12 @@ def inspect(
     template: str | None,
     transitions: bool,
     history: bool,
+    html: Path | None,
     as_json: bool,
 ) -> None:
     """Sizes, templates and the heaviest features of arcs; `label` names a relation whose features are wanted."""
     from parsimon import inspect as look
+    from parsimon.cli.inspect import write_page
     from parsimon.report import tables
 
     refuse(name, {"--transitions": transitions})
@@ -161,11 +163,19 @@ def inspect(
         if model.relations is None:
             raise ParsimonError(f"{name} was trained without relations; leave out --label.")
         part = model.relations
+    record = {**look.summary(model.arcs), "training": {k: v for k, v in model.info.items() if k != "history"}}
+    record |= {what: model.info.get(what) for what in ("candidate_features", "candidate_templates")}
+    if html is not None:
+        parts = {"relations": part} if label is not None else {"arcs": part}
+        if label is None and template is None and model.relations is not None:
+            parts["relations"] = model.relations
+        told = model.info.get("history", [])
+        facts = _summary_facts(model, name, record)
+        write_page(html, name, facts, parts, told, top=top, label=label, template=template)
+        return
     if top is None and not as_json:
         top = SHOWN
     heaviest = look.features(part, top=top, label=label, template=template) if top != 0 else []
-    record = {**look.summary(model.arcs), "training": {k: v for k, v in model.info.items() if k != "history"}}
-    record |= {what: model.info.get(what) for what in ("candidate_features", "candidate_templates")}
     shares = sorted(look.template_shares(part), key=lambda share: -share.total)
     if as_json:
         click.echo(
@@ -183,7 +193,7 @@ def inspect(
             )
         )
         return
-    sections = [_summary_text(model, name, record)]
+    sections = [tables.facts(_summary_facts(model, name, record))]
     if template is None:
         sections.append(tables.shares_table("template", shares))
     if top:
@@ -193,8 +203,8 @@ def inspect(
     click.echo("\n".join(sections), nl=False)
 
 
-def _summary_text(model: ParserModel, name: str, record: dict[str, Any]) -> str:
-    from parsimon.report.tables import facts, file_size, objective_text, of
+def _summary_facts(model: ParserModel, name: str, record: dict[str, Any]) -> list[tuple[str, str]]:
+    from parsimon.report.tables import file_size, objective_text, of
 
     training = record["training"]
     pairs = [
@@ -216,4 +226,4 @@ def _summary_text(model: ParserModel, name: str, record: dict[str, Any]) -> str:
     if training.get("objective") is not None:
         pairs.append(("objective", objective_text(training)))
         pairs.append(("status", training["status"]))
-    return facts(pairs)
+    return pairs

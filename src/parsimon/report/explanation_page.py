@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from parsimon.errors import ParsimonError
 from parsimon.report.explanation import LEAST, heavy_contribution, largest_log_odds
+from parsimon.report.page import rendered, signed
 
 if TYPE_CHECKING:
     from parsimon.relevance import ExplainedDocument, ExplainedSentence, ExplainedToken
@@ -38,13 +36,8 @@ def explanation_page(
     >>> page.splitlines()[0]
     '<!doctype html>'
     """
-    try:
-        jinja2 = import_module("jinja2")
-    except ImportError as error:
-        raise ParsimonError("the page needs jinja2, which is not installed; pip install jinja2.") from error
-    template = files("parsimon.report").joinpath("templates/explanation.html").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    page: str = environment.from_string(template).render(
+    return rendered(
+        "explanation.html",
         title=title,
         documents=[
             _document(document, names[d] if names else f"Document {d + 1}", gold[d] if gold else None)
@@ -54,7 +47,6 @@ def explanation_page(
         least=f"{LEAST:g}",
         shades=[_opacity(step / 3) for step in (1, 2, 3)],
     )
-    return page
 
 
 def _document(document: ExplainedDocument, name: str, gold: str | None) -> dict[str, Any]:
@@ -82,14 +74,14 @@ def _sentence(sentence: ExplainedSentence, label: str, largest: float, heavy: fl
     """A sentence: its shade, a bar that is as long as its log-odds are large, and its words."""
     told = abs(sentence.log_odds) >= LEAST
     share = abs(sentence.log_odds) / largest
-    about = f"log-odds {_signed(sentence.log_odds, 4)}, norm of the weights {sentence.norm:.3g}"
+    about = f"log-odds {signed(sentence.log_odds, 4)}, norm of the weights {sentence.norm:.3g}"
     if sentence.copies is not None:
         about += f", norm of the copies {sentence.copies:.3g}"
     return {
         "side": ("towards" if sentence.log_odds > 0 else "against") if told else "",
         "opacity": _opacity(share),
         "bar": f"{50 * share:.1f}" if told else "0",
-        "odds": _signed(sentence.log_odds, 3) if told else "",
+        "odds": signed(sentence.log_odds, 3) if told else "",
         "about": about,
         "irrelevant": sentence.relevant is False,
         "paragraph": sentence.starts_paragraph,
@@ -120,13 +112,8 @@ def _pieces(sentence: ExplainedSentence, label: str, heavy: float) -> Iterator[d
 
 def _tip(token: ExplainedToken, label: str) -> str:
     times = f", {token.count} times here" if token.count > 1 else ""
-    return f"{token.word}: weight {_signed(token.weight, 3)} for {label}{times}; adds {_signed(token.contribution, 3)}"
+    return f"{token.word}: weight {signed(token.weight, 3)} for {label}{times}; adds {signed(token.contribution, 3)}"
 
 
 def _opacity(share: float) -> str:
     return f"{FAINTEST + (STRONGEST - FAINTEST) * share:.3f}"
-
-
-def _signed(number: float, digits: int) -> str:
-    """With a sign, and a true minus."""
-    return f"{number:+.{digits}f}".replace("-", "−")

@@ -126,6 +126,13 @@ def _percent(fraction: float) -> str:
 
 def summary_text(name: str, size: int, summary: dict[str, Any]) -> str:
     """What a model is: how much of what was possible is left, and how it was trained."""
+    return facts(summary_facts(name, size, summary))
+
+
+def summary_facts(
+    name: str, size: int, summary: dict[str, Any], *, scores: bool = True
+) -> list[tuple[str, str]]:
+    """The same, as names with what is to be said of them; `scores`: also what templates were ranked by."""
     training = summary["training"]
     pairs = [
         ("model", f"{name} ({file_size(size)})"),
@@ -141,8 +148,9 @@ def summary_text(name: str, size: int, summary: dict[str, Any]) -> str:
         strengths = ", ".join(f"{k} {training[k]:g}" for k in ("l1", "l2") if training.get(k) is not None)
         pairs.append(("by", f"{training['loss']} loss, {strengths}"))
     if training.get("selection"):
-        pairs.append(("templates by", f"{training['selection']['name']}, best first:"))
-        pairs += [("", f"{score:10.4g}  {name}") for name, score in training["selection"]["templates"]]
+        pairs.append(("templates by", training["selection"]["name"] + (", best first:" if scores else "")))
+        if scores:
+            pairs += [("", f"{score:10.4g}  {name}") for name, score in training["selection"]["templates"]]
     if training.get("growth"):
         from parsimon.growth import GrownStage
 
@@ -154,7 +162,7 @@ def summary_text(name: str, size: int, summary: dict[str, Any]) -> str:
         pairs.append(("support", f"{training['support']:,} outputs that the weights are made of"))
     if training.get("status"):
         pairs.append(("status", training["status"]))
-    return facts(pairs)
+    return pairs
 
 
 def objective_text(result: Mapping[str, Any]) -> str:
