@@ -65,10 +65,10 @@ def chunking() -> Data:
 
 
 @cache
-def held_out() -> Data:
+def held_out(tenth: int = 0) -> Data:
     """A tenth of CoNLL-2000's training data in place of a test set; all choices are made on it."""
     X, y = load_conll2000("train")
-    aside = np.arange(len(X)) % 10 == 0
+    aside = np.arange(len(X)) % 10 == tenth
     return Data((X[~aside], y[~aside]), (X[aside], y[aside]))
 
 
@@ -211,6 +211,25 @@ def explore(threads: int) -> str:
     add(name, lambda seed: crf(selection=hasty(30, seed=seed)), (0, 1))
     head = ["", "F1, held out", "by seed", "features", "F1, pruned", "features", "weights at the peak"]
     return table(head, rows)
+
+
+def explore_wide(threads: int) -> str:
+    """Whether words together with parts of speech help a CRF, and how strong its penalties should be: three tenths."""
+    rows = []
+
+    def add(preset: str, l1: float, l2: float) -> None:
+        settings = crf(l1, l2, selection=Sparseptron(30))
+        each = [learn(held_out(k), get_preset(preset), threads, **settings) for k in range(3)]
+        cells = [percent(float(np.mean([o.f1 for o in each]))), " ".join(percent(o.f1) for o in each)]
+        rows.append(
+            [f"{preset}, l1 = {l1:g}, l2 = {l2:g}", *cells, whole(np.mean([o.features for o in each]))]
+        )
+        say(" ".join(rows[-1]))
+
+    add("martins-chunking", 0.5, 0.1)
+    for l1, l2 in ((0.5, 0.1), (0.45, 0.15)):
+        add("chunking-wide", l1, l2)
+    return table(["", "F1, held out", "by tenth", "features"], rows)
 
 
 # --- Table 1 and figure 2: chunking -------------------------------------------------------------------------
@@ -451,24 +470,25 @@ def path_of_crf(data: Data, templates: TemplateSet, threads: int, budget: int) -
 
 def beyond(threads: int) -> str:
     """Templates chosen by the sparseptron or by a group-lasso CRF, refitted as elastic-net CRFs."""
-    data, templates = chunking(), get_preset("martins-chunking")
+    data, templates, wide = chunking(), get_preset("martins-chunking"), get_preset("chunking-wide")
     path = cache(lambda: path_of_crf(data, templates, threads, 30))
-    choices: dict[str, Callable[[int], Selection]] = {
-        "sparseptron": Sparseptron,
-        "group-lasso CRF": lambda budget: First(path(), budget),
+    choices: dict[str, tuple[TemplateSet, Callable[[int], Selection]]] = {
+        "sparseptron": (templates, Sparseptron),
+        "sparseptron, words with POS too": (wide, Sparseptron),
+        "group-lasso CRF": (templates, lambda budget: First(path(), budget)),
     }
     rows, curves = [], {}
-    for name, make in choices.items():
+    for name, (candidates, make) in choices.items():
         points = []
         for budget in (5, 10, 20, 30):
-            outcome = learn(data, templates, threads, **crf(), selection=make(budget))
+            outcome = learn(data, candidates, threads, **crf(), selection=make(budget))
             told = [
                 percent(outcome.f1),
                 whole(outcome.features),
                 str(outcome.templates),
                 f"{outcome.seconds:.0f} s",
             ]
-            rows.append([f"{name} B = {budget}, CRF", *told])
+            rows.append([f"{name}, B = {budget}, CRF", *told])
             say(" ".join(rows[-1]))
             points.append((outcome.templates, outcome.features, 100 * outcome.f1))
         curves[name] = np.array(points)
@@ -492,6 +512,7 @@ def beyond(threads: int) -> str:
 
 PARTS = {
     "explore": explore,
+    "explore_wide": explore_wide,
     "table1": table1,
     "figure2": figure2,
     "spanish": partial(table2, "esp"),

@@ -20,7 +20,7 @@ from parsimon.data.treebanks import Treebank
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import arc_preset
 from parsimon.features.arc_templates import ArcTemplate, ArcTemplates
-from parsimon.groupings import ByOrder
+from parsimon.groupings import ByOrder, ByTemplate
 from parsimon.parser_metrics import punctuation
 from parsimon.parser_model import ParserModel
 from parsimon.parser_training import ParserTraining
@@ -32,9 +32,18 @@ from parsimon.template_order import TemplateOrder
 # --- Treebanks ----------------------------------------------------------------------------------------------
 
 
-def treebanks(language: str, sentences: int | None, test_sentences: int | None) -> tuple[Treebank, Treebank]:
-    """Sentences to learn from and to test on; if only some of them, spread over all."""
-    return spread(load_treebank(language), sentences), spread(load_treebank(language, "test"), test_sentences)
+def treebanks(
+    language: str, sentences: int | None, test_sentences: int | None, tenth: bool = False
+) -> tuple[Treebank, Treebank]:
+    """Sentences to learn from and to test on; if only some of them, spread over all.
+
+    With `tenth`, every tenth of those to learn from takes the place of those to test on.
+    """
+    train = spread(load_treebank(language), sentences)
+    if not tenth:
+        return train, spread(load_treebank(language, "test"), test_sentences)
+    aside = np.arange(len(train)) % 10 == 0
+    return train[np.flatnonzero(~aside)], train[np.flatnonzero(aside)]
 
 
 def spread(treebank: Treebank, n: int | None) -> Treebank:
@@ -55,9 +64,12 @@ class Way:
     l1: bool = False
 
 
-def by_sparseptron(templates: ArcTemplates, size: float, epochs: int, seed: int) -> Selection:
+def by_sparseptron(weight: str = "log2", **settings: Any) -> Way:
     """A group for every template."""
-    return Sparseptron(int(size), epochs, seed=seed)
+    groups = ByTemplate(weight=weight)
+    return Way(
+        lambda templates, size, epochs, seed: Sparseptron(int(size), epochs, groups, seed=seed, **settings)
+    )
 
 
 def coarse_to_fine(templates: ArcTemplates, size: float, epochs: int, seed: int) -> Selection:
@@ -67,10 +79,15 @@ def coarse_to_fine(templates: ArcTemplates, size: float, epochs: int, seed: int)
 
 WAYS = {
     "all templates": Way(),
-    "group lasso": Way(by_sparseptron),
+    "group lasso": by_sparseptron(),
     "coarse to fine": Way(coarse_to_fine),
     "information gain": Way(lambda templates, size, epochs, seed: InformationGain(int(size))),
     "L1": Way(l1=True),
+    # Other rules than the default, tried on a tenth of the training sentences.
+    "d = 1": by_sparseptron("ones"),
+    "d = √log2": by_sparseptron("sqrt-log2"),
+    "d = log2^1.5": by_sparseptron("log2^1.5"),
+    "budget falls over 2 epochs": by_sparseptron(fall=2.0),
 }
 
 
@@ -87,12 +104,13 @@ def learn(
     most: float,
     seed: int,
     threads: int,
+    tenth: bool = False,
 ) -> dict[str, Any]:
     """Chooses templates in so many epochs, refits by MIRA in so many, and parses the test sentences.
 
     What is learnt with L1 has the epochs of both stages. `most` is MIRA's C. Seconds are of the processor.
     """
-    train, test = treebanks(language, sentences, test_sentences)
+    train, test = treebanks(language, sentences, test_sentences, tenth)
     templates, how = arc_preset(preset), WAYS[way]
     selection = how.selection and how.selection(templates, size, epochs, seed)
     solver = Online(refit, PassiveAggressive(most), seed=seed)

@@ -24,8 +24,8 @@ class Plan:
     words: tuple[int, ...] = (100, 150, 200, 250)
     folds: int = 10
     folds_of_planes: int = 2  # in figure 6, for the cutting plane
-    folds_of_nine: int = 3  # where nine folds are learnt from
-    words_of_nine: tuple[int, ...] = (100, 150)
+    folds_of_nine: int = 10  # where nine folds are learnt from
+    words_of_nine: tuple[int, ...] = (100, 150, 200, 250)
     every: int = 1  # of the constants in a grid
     limit: float = 60.0  # seconds for a fit where constants are chosen
     race: float = 100.0  # and for a solver in the race

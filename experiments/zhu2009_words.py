@@ -41,11 +41,11 @@ OCR_GRIDS: dict[str, Grid] = {
 # With nine folds to learn from, losses are sums over nine times as many words.
 NINE_GRIDS: dict[str, Grid] = {
     "CRF": [()],
-    "L2-CRF": alone(30, 10, 3, 1, 0.3),
-    "L1-CRF": alone(10, 3, 1, 0.3),
-    "M3N": alone(100, 30, 10, 3),
+    "L2-CRF": alone(30, 10, 6, 3, 1.7, 1, 0.3),
+    "L1-CRF": alone(10, 3, 1.7, 1, 0.6, 0.3),
+    "M3N": alone(100, 30, 17, 10, 6, 3),
     "LapM3N, EM": list(product((10, 3, 1), (1e4, 1e2))),
-    "EM": alone(10, 3, 1, 0.3),
+    "EM": alone(10, 3, 1.7, 1, 0.6),
 }
 GAPS = (0.1, 0.01, 0.001)
 SOONER = (0.01, 0.005)  # gaps at which the cutting plane may stop

@@ -54,7 +54,18 @@ def test_sentences_are_spread_evenly(work: Any) -> None:
     assert work.spread(treebank, None) is treebank
 
 
-@pytest.mark.parametrize("way", ["all templates", "group lasso", "coarse to fine", "information gain", "L1"])
+def test_a_tenth_of_the_sentences_can_be_set_aside(work: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"train": random_treebank(0, range(1, 13)), "test": random_treebank(1, (3, 4))}
+    monkeypatch.setattr(work, "load_treebank", lambda name, split="train": known[split])
+    assert work.treebanks("toy", None, None) == (known["train"], known["test"])
+    train, test = work.treebanks("toy", None, None, tenth=True)
+    assert (train.lengths.tolist(), test.lengths.tolist()) == ([*range(2, 11), 12], [1, 11])
+
+
+WAYS = ["all templates", "group lasso", "coarse to fine", "information gain", "L1", "d = √log2"]
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_every_way_learns(work: Any, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     monkeypatch.setattr(work, "load_treebank", lambda name, split="train": random_treebank(1, (3, 4, 2, 5)))
     settings = {"sentences": None, "test_sentences": None, "epochs": 4, "refit": 6, "most": 0.1, "seed": 0}
@@ -75,10 +86,19 @@ def test_small_runs_print_every_table(
 ) -> None:
     require_data("danish_ddt")
     tables = load("martins2011_parsing")
-    command = ["martins2011_parsing.py", "danish", "--small", "--cache", str(tmp_path / "known.jsonl")]
+    command = [
+        "martins2011_parsing.py",
+        "danish",
+        "danish_tenth",
+        "--small",
+        "--cache",
+        str(tmp_path / "known.jsonl"),
+    ]
     monkeypatch.setattr(sys, "argv", command)
     assert tables.main() == 0
-    assert "684 templates, MIRA" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "684 templates, MIRA" in printed
+    assert "budget falls over 2 epochs" in printed
 
 
 def test_what_cannot_be_asked(load: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch) -> None:

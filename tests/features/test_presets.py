@@ -75,6 +75,19 @@ def test_martins_chunking_has_the_papers_number_of_templates() -> None:
     assert {t.tests for t in templates} == set.union(*kinds, {()})
 
 
+def test_the_wide_chunking_set_adds_words_with_parts_of_speech() -> None:
+    narrow, wide = get_preset("martins-chunking"), get_preset("chunking-wide")
+    added = set(wide) - set(narrow)
+    assert set(narrow) < set(wide)
+    assert len(added) == len(wide) - len(narrow) == 25 + 15 + 10
+    for template in added:
+        assert {test.column for test in template.tests} == {0, 1}
+        assert all(abs(test.offset) <= 2 for test in template.tests)
+    assert {"U:word[0]&pos[0]", "U:word[-1]&pos[-1]&pos[0]&pos[1]", "U:word[0]&word[1]&pos[-2]"} <= set(
+        wide.names
+    )
+
+
 def test_martins_ner_has_the_papers_number_of_templates() -> None:
     templates = get_preset("martins-ner")
     assert len(templates) == 452 + 1

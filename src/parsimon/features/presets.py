@@ -1,8 +1,8 @@
 """Template sets with a name, for those who want to start without writing a template file.
 
 >>> sorted(name for name in preset_names() if not name.startswith("nettalk"))
-['chunking', 'martins-chunking', 'martins-ner', 'ner', 'pos', 'python-code', 'sha-pereira', 'suzuki-pos',
-'suzuki-pos+', 'words']
+['chunking', 'chunking-wide', 'martins-chunking', 'martins-ner', 'ner', 'pos', 'python-code', 'sha-pereira',
+'suzuki-pos', 'suzuki-pos+', 'words']
 >>> len(get_preset("chunking")), len(get_preset("nettalk-5grm+"))
 (20, 9)
 """
@@ -170,6 +170,26 @@ def _martins_chunking() -> TemplateSet:
     )
 
 
+def _chunking_wide() -> TemplateSet:
+    """Those of `_martins_chunking`, and words together with parts of speech: 50 more, which that paper does not have.
+
+    One word of ±2 with one part of speech of ±2; one word of ±1 with two parts of speech beside each other, or with the
+    three of ±1; and the two word bigrams that have the current word, with one part of speech of ±2.
+    """
+    word, pos = (
+        {i: (name, Test(i, column)) for i in range(-2, 3)} for column, name in enumerate(("word", "pos"))
+    )
+    together: list[tuple[tuple[str, Test], ...]] = [(word[i], pos[j]) for i in word for j in pos]
+    for i in (-1, 0, 1):
+        together += [(word[i], pos[j], pos[j + 1]) for j in (-2, -1, 0, 1)]
+        together.append((word[i], pos[-1], pos[0], pos[1]))
+    together += [(word[i], word[i + 1], pos[j]) for i in (-1, 0) for j in pos]
+    templates = _martins_chunking()
+    for parts in together:
+        templates += conjunction(*parts)
+    return templates
+
+
 def _martins_ner() -> TemplateSet:
     """The 452 templates of Martins et al. (2011, section 5, "Named Entity Recognition"), and the label bigram.
 
@@ -314,8 +334,14 @@ PRESETS: dict[str, Preset] = {
             _martins_chunking,
         ),
         Preset(
+            "chunking-wide",
+            "chunking, over-complete: the same, and words together with POS",
+            (_WORD, _POS),
+            _chunking_wide,
+        ),
+        Preset(
             "martins-ner",
-            "named entities, over-complete (Martins et al. 2011): the same and affixes, case, punctuation, digits",
+            "named entities, over-complete (Martins et al. 2011): n-grams of POS, words, shapes, affixes, case, digits",
             (_WORD, _POS),
             _martins_ner,
         ),
