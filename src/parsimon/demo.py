@@ -347,7 +347,7 @@ def keep(console: Console, model: SequenceModel, test: CodeCorpus) -> None:
     console.print(f"The model is {path} ({file_size(path.stat().st_size)}). What to try next:")
     for arguments in (
         f"inspect {path} --top 20",
-        f"inspect {path} --label parameter",
+        f"inspect {path} --html {FOLDER / 'learnt.html'}",
         f"evaluate {path} {data}",
     ):
         console.print(f"    {command} {arguments}", soft_wrap=True)
