@@ -68,6 +68,8 @@ def heaviest_by_label(
     model: SequenceModel, top: int, *, label: str | None = None, template: str | None = None
 ) -> dict[str, list[Feature]]:
     """Of every label the heaviest features, if it has any; of one label or one template if given."""
+    if top == 0:
+        return {}
     if label is not None or template is not None:
         wanted = model.labels if label is None else [label]
         some = {name: features(model, top=top, label=name, template=template) for name in wanted}

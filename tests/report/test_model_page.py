@@ -54,6 +54,13 @@ def test_every_label_has_its_heaviest_features(model: Any) -> None:
     assert max(widths) == 50.0
 
 
+@pytest.mark.parametrize("label", [None, "B"])
+def test_a_page_without_features(model: Any, label: str | None) -> None:
+    text = model_page("T", [], [Part("", model)], top=0, label=label)
+    assert "Templates, by the weight they have" in text
+    assert "Heaviest features" not in text
+
+
 def test_templates_stand_by_their_weight(model: Any) -> None:
     text = model_page("T", [], [Part("arcs", model)])
     shares = sorted(look.template_shares(model), key=lambda share: -share.total)
