@@ -12,7 +12,7 @@ from pages import Page
 from parsimon import SequenceLabeler
 from parsimon import inspect as look
 from parsimon.errors import ParsimonError
-from parsimon.report.model_page import Part, model_page
+from parsimon.report.model_page import Part, model_page, scores_of
 
 X = [[{"word": "<b>"}, {"word": "&"}], [{"word": "x"}, {"word": "<b>"}, {"word": "y"}]] * 3
 Y = [["A<", "B"], ["C", "A<", "B"]] * 3
@@ -69,6 +69,15 @@ def test_templates_stand_by_their_weight(model: Any) -> None:
     assert names == [share.name for share in shares if share.features]
     assert "Templates of arcs" in text
     assert f"{100 * shares[0].total / sum(s.total for s in shares):.1f} %" in templates
+
+
+def test_templates_that_were_chosen_have_their_scores(model: Any) -> None:
+    name = model.space.template_names()[0]
+    scores = scores_of({"selection": {"name": "sparseptron", "templates": [[name, 12.345]]}})
+    text = model_page("T", [], [Part("", model, scores)])
+    assert "chosen with" in text
+    assert "<td>12.3</td>" in text
+    assert "chosen with" not in model_page("T", [], [Part("", model, scores_of({"selection": None}))])
 
 
 def test_one_label_and_one_template(model: Any) -> None:

@@ -15,6 +15,7 @@ from parsimon.cli.options import command, option
 from parsimon.errors import ParsimonError
 
 if TYPE_CHECKING:
+    from parsimon.report.model_page import Part
     from parsimon.sequence_model import SequenceModel
 
 SHOWN = 20  # of the heaviest features
@@ -106,9 +107,12 @@ def inspect(
         return
     template = _template(fitted, template)
     if html is not None:
+        from parsimon.report.model_page import Part, scores_of
+
         facts = tables.summary_facts(model, Path(model).stat().st_size, look.summary(fitted), scores=False)
+        parts = [Part("", fitted, scores_of(fitted.info))]
         told = fitted.info.get("history", [])
-        write_page(html, model, facts, {"": fitted}, told, top=top, label=label, template=template)
+        write_page(html, model, facts, parts, told, top=top, label=label, template=template)
         return
     if top is None and not as_json:
         top = SHOWN
@@ -135,23 +139,23 @@ def write_page(
     page: Path,
     model: str,
     facts: list[tuple[str, str]],
-    parts: dict[str, SequenceModel],
+    parts: list[Part],
     history: list[dict[str, Any]],
     *,
     top: int | None,
     label: str | None,
     template: str | None,
 ) -> None:
-    """Writes a model as a page, and says where it is; parts of it have names if there are several."""
+    """Writes a model as a page, and says where it is."""
     from parsimon.cli.output import check_writable
     from parsimon.model_file import write_atomically_or_explain
-    from parsimon.report.model_page import Part, model_page
+    from parsimon.report.model_page import model_page
 
     check_writable(page, "the page")
     text = model_page(
         f"What {Path(model).name} has learnt",
         facts,
-        [Part(name, part) for name, part in parts.items()],
+        parts,
         top=ON_A_PAGE if top is None else top,
         label=label,
         template=template,

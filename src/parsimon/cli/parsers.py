@@ -166,9 +166,12 @@ def inspect(
     record = {**look.summary(model.arcs), "training": {k: v for k, v in model.info.items() if k != "history"}}
     record |= {what: model.info.get(what) for what in ("candidate_features", "candidate_templates")}
     if html is not None:
-        parts = {"relations": part} if label is not None else {"arcs": part}
-        if label is None and template is None and model.relations is not None:
-            parts["relations"] = model.relations
+        from parsimon.report.model_page import Part, scores_of
+
+        arcs = Part("arcs", model.arcs, scores_of(model.info))
+        relations = [Part("relations", model.relations)] if model.relations is not None else []
+        everything = [arcs, *relations] if template is None else [arcs]
+        parts = everything if label is None else relations
         told = model.info.get("history", [])
         facts = _summary_facts(model, name, record)
         write_page(html, name, facts, parts, told, top=top, label=label, template=template)

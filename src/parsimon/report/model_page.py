@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +32,12 @@ class Part:
 
     name: str
     model: SequenceModel
+    scores: Mapping[str, float] = field(default_factory=dict)  # with which its templates were chosen
+
+
+def scores_of(info: Mapping[str, Any]) -> dict[str, float]:
+    """With which scores templates were chosen, from what is told of a training; nothing if they were not."""
+    return dict((info.get("selection") or {}).get("templates", ()))
 
 
 def model_page(
@@ -66,7 +72,6 @@ def _part(part: Part, top: int, label: str | None, template: str | None) -> dict
     shares = sorted(look.template_shares(model), key=lambda share: -share.total)
     total = sum(share.total for share in shares) or 1.0
     largest = max((share.total for share in shares), default=0.0) or 1.0
-    ranked = dict((model.info.get("selection") or {}).get("templates", ()))
     heaviest = look.heaviest_by_label(model, top, label=label, template=template)
     most = max((abs(f.weight) for found in heaviest.values() for f in found), default=1.0)
     labels = {share.name: share for share in look.label_shares(model)}
@@ -79,12 +84,12 @@ def _part(part: Part, top: int, label: str | None, template: str | None) -> dict
                 "percent": f"{100 * share.total / total:.1f}",
                 "features": f"{share.features:,}",
                 "attributes": f"{share.attributes:,}",
-                "score": f"{ranked[share.name]:.3g}" if share.name in ranked else "",
+                "score": f"{part.scores[share.name]:.3g}" if share.name in part.scores else "",
             }
             for share in shares
             if share.features
         ],
-        "ranked": bool(ranked),
+        "ranked": bool(part.scores),
         "without": [share.name for share in shares if not share.features],
         "labels": [
             {
