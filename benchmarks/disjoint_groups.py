@@ -59,9 +59,9 @@ def made_up(name: str, n: int, d: int, size: int, share: float, *, density: floa
 
 
 def parsimon(case: Case, tol: float) -> Any:
-    from parsimon.flat_training import FlatTraining
-    from parsimon.groups import Groups
     from parsimon.penalties import GroupLasso
+    from parsimon.penalties.groups import Groups
+    from parsimon.tasks.matrices.training import FlatTraining
 
     d = case.X.shape[1]
     groups = Groups.consecutive(np.arange(0, d + 1, case.size), d, weight="sqrt")

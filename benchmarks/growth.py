@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from measure import Failed, middle
-from parsimon.features.ngrams import ngrams
+from parsimon.features.ngram_templates import ngrams
 from parsimon.features.templates import TemplateSet
 from parsimon.report.markdown import table
 from peers import Parsimon, Task, Trained

@@ -60,7 +60,7 @@ def in_utf8(treebank: Any) -> bytes:
 def score(gold: Path, predicted: Path) -> dict[str, float]:
     """Attachment scores of the first copy of the test sentences, by Parsimon's own evaluation."""
     from parsimon.data import read_treebank
-    from parsimon.parser_metrics import compare_treebanks
+    from parsimon.tasks.parsing.metrics import compare_treebanks
 
     truth = read_treebank(gold)
     scores = compare_treebanks(truth, read_treebank(predicted, format=truth.format)[: len(truth)])
@@ -79,7 +79,7 @@ def score(gold: Path, predicted: Path) -> dict[str, float]:
 def parsimon_parse(path: Path, source: Path, target: Path) -> dict[str, Any]:
     """Heads and relations, one thread; seconds from file to file, and of parsing alone."""
     from parsimon.data import read_treebank
-    from parsimon.model_file import load_model
+    from parsimon.tasks.model_file import load_model
 
     model = load_model(path, "parser")
     began = clock()

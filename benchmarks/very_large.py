@@ -186,10 +186,10 @@ def value(kind: str, weights: Path, train: Path, templates: Path, rho1: float, r
     from parsimon.features.columns import read_labelled
     from parsimon.features.template_features import TemplateFeatures
     from parsimon.features.templates import TemplateSet
-    from parsimon.model_file import load_model
     from parsimon.penalties import ElasticNet
-    from parsimon.sequence_training import SequenceTraining
     from parsimon.solvers.working_set import look_at_all
+    from parsimon.tasks.model_file import load_model
+    from parsimon.tasks.sequences.training import SequenceTraining
 
     space = TemplateFeatures(TemplateSet.load(templates))
     task = SequenceTraining(penalty=ElasticNet(rho1, rho2)).prepare(space, *read_labelled(train))

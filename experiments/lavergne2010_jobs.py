@@ -19,19 +19,19 @@ import numpy as np
 from jobs import Job, peak_mb
 from parsimon.arrays import Array
 from parsimon.data import folds, load_brown, load_nettalk, load_treebank_pos, phonemes
-from parsimon.design import ChainDesign
+from parsimon.designs.pairs import ChainDesign
 from parsimon.features.columns import Columns, Labels
-from parsimon.features.ngrams import bias, label_bigram, ngram, with_kind
+from parsimon.features.ngram_templates import bias, label_bigram, ngram, with_kind
 from parsimon.features.presets import get_preset
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.templates import TemplateSet
-from parsimon.growth import Growth, Stage
 from parsimon.penalties import L2, ElasticNet
 from parsimon.problem import Batch, Problem
-from parsimon.sequence_model import SequenceModel
-from parsimon.sequence_training import SequenceTraining, Task
+from parsimon.selection.growth import Growth, Stage
 from parsimon.solvers import LBFGS, Event, Monitor, Result, Status, Weights, drive
 from parsimon.solvers.working_set import look_at_all
+from parsimon.tasks.sequences.model import SequenceModel
+from parsimon.tasks.sequences.training import SequenceTraining, Task
 
 RHO1, RHO2 = 0.5, 1e-5  # "nearly optimal" on Nettalk, and used throughout (section 5)
 OURS = "working-set"  # proximal quasi-Newton steps on working sets, the default

@@ -22,17 +22,17 @@ from parsimon.data import load_conll2000, load_conll2002
 from parsimon.features.columns import Columns, Labels
 from parsimon.features.presets import get_preset
 from parsimon.features.template_features import TemplateFeatures
+from parsimon.features.template_order import TemplateOrder
 from parsimon.features.templates import TemplateSet
-from parsimon.groupings import ByAttribute, ByOrder, ByTemplate
 from parsimon.inspect import pruned
 from parsimon.metrics import SpanCounter
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso
+from parsimon.penalties.groupings import ByAttribute, ByOrder, ByTemplate
 from parsimon.report.markdown import table
 from parsimon.selection import Candidates, GroupLassoPath, InformationGain, Selected, Selection, Sparseptron
-from parsimon.sequence_model import SequenceModel
-from parsimon.sequence_training import SequenceTraining
 from parsimon.solvers import Decreasing, Monitor, Online, PassiveAggressive
-from parsimon.template_order import TemplateOrder
+from parsimon.tasks.sequences.model import SequenceModel
+from parsimon.tasks.sequences.training import SequenceTraining
 from results import figure, main, percent, say, whole
 
 BUDGETS = (10, 20, 30, 40, 50)

@@ -20,14 +20,14 @@ from parsimon.data.treebanks import Treebank
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import arc_preset
 from parsimon.features.arc_templates import ArcTemplate, ArcTemplates
-from parsimon.groupings import ByOrder, ByTemplate
-from parsimon.parser_metrics import punctuation
-from parsimon.parser_model import ParserModel
-from parsimon.parser_training import ParserTraining
+from parsimon.features.template_order import TemplateOrder
 from parsimon.penalties import L1
+from parsimon.penalties.groupings import ByOrder, ByTemplate
 from parsimon.selection import InformationGain, Selection, Sparseptron
 from parsimon.solvers import Decreasing, Online, PassiveAggressive
-from parsimon.template_order import TemplateOrder
+from parsimon.tasks.parsing.metrics import punctuation
+from parsimon.tasks.parsing.model import ParserModel
+from parsimon.tasks.parsing.training import ParserTraining
 
 # --- Treebanks ----------------------------------------------------------------------------------------------
 

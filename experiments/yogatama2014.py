@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from jobs import Jobs, run_job, run_parts
-from parsimon.document_training import DocumentTraining
-from parsimon.relevance import explain
 from parsimon.report.explanation_page import explanation_page
 from parsimon.report.markdown import table
+from parsimon.tasks.documents.explain import explain
+from parsimon.tasks.documents.training import DocumentTraining
 from results import PAGES, figure, percent, say, whole
 from yogatama2014_jobs import JOBS, NEWS, REVIEWS, documents_of, reader_of
 

@@ -18,11 +18,11 @@ import numpy as np
 
 from jobs import Job, peak_mb
 from parsimon.data import load_amazon, load_movie_reviews, load_news20
-from parsimon.document_training import DocumentTask, DocumentTraining, accuracy_on
-from parsimon.flat_training import columns_of
+from parsimon.data.text.reader import TextReader
 from parsimon.solvers import Validation, Weights
-from parsimon.text.reader import TextReader
-from parsimon.tuning import Trial, best_trial, grid_search, successive_halving
+from parsimon.tasks.documents.training import DocumentTask, DocumentTraining, accuracy_on
+from parsimon.tasks.documents.tuning import Trial, best_trial, grid_search, successive_halving
+from parsimon.tasks.matrices.training import columns_of
 
 NEWS = ("science", "sports", "religion", "computer")
 REVIEWS = ("books", "dvd", "electronics", "kitchen", "movie")

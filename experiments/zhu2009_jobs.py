@@ -21,7 +21,6 @@ from parsimon.data.synthetic_sequences import MadeSequences
 from parsimon.features.columns import Labels
 from parsimon.features.item_features import MatrixFeatures, SparseSequences
 from parsimon.penalties import L1, L2, KLNorm, L1Ball, Penalty, SquaredL1
-from parsimon.sequence_training import SequenceTraining, Task
 from parsimon.solvers import (
     LBFGS,
     Adaptive,
@@ -38,6 +37,7 @@ from parsimon.solvers import (
     Weights,
     WorkingSet,
 )
+from parsimon.tasks.sequences.training import SequenceTraining, Task
 
 # --- Data ---------------------------------------------------------------------------------------------------
 

@@ -25,14 +25,14 @@ from parsimon.features.links import Links
 from parsimon.features.node_kinds import NodeKinds
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.tree_columns import tree_columns
-from parsimon.html import PAGE_TEMPLATES, TEXT_TEMPLATES, label_page, page_tree, read_page, score_records
-from parsimon.html.page import clean
-from parsimon.html.page_columns import KIND, LEAF
-from parsimon.html.page_labels import NONE
 from parsimon.losses import get_loss
 from parsimon.penalties import L1, L2, KLNorm, Penalty
-from parsimon.sequence_training import SequenceTraining, Task, make_batches
 from parsimon.solvers import LBFGS, FrankWolfe, Smoothing, Solver, Status, Weights, WorkingSet
+from parsimon.tasks.pages.columns import KIND, LEAF, PAGE_TEMPLATES, TEXT_TEMPLATES, page_tree
+from parsimon.tasks.pages.labels import NONE, label_page
+from parsimon.tasks.pages.metrics import score_records
+from parsimon.tasks.pages.page import clean, read_page
+from parsimon.tasks.sequences.training import SequenceTraining, Task, make_batches
 from results import PAGES
 
 KEPT = PAGES.parents[1] / "build" / "zhu2009_web"

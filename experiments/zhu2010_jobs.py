@@ -18,17 +18,16 @@ from endings import ProcessorTime, Steady
 from jobs import Job, peak_mb
 from parsimon.arrays import Array, IntArray
 from parsimon.data import load_conll2000, load_ocr_letters, make_network, make_sequences
-from parsimon.feature_table import FeatureTable
+from parsimon.designs.feature_table import FeatureTable
+from parsimon.designs.mrf import MRFDesign
 from parsimon.features.columns import Labels
 from parsimon.features.item_features import MatrixFeatures, SparseSequences
 from parsimon.features.presets import get_preset
 from parsimon.features.space import FeatureSpace
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.losses import Log, PseudoLikelihood
-from parsimon.mrf_design import MRFDesign
 from parsimon.penalties import L1, L2, ElasticNet, Penalty
 from parsimon.problem import Batch, Problem
-from parsimon.sequence_training import SequenceTraining
 from parsimon.solvers import (
     LBFGS,
     OWLQN,
@@ -43,6 +42,7 @@ from parsimon.solvers import (
     drive,
 )
 from parsimon.structures import BeliefPropagation, Graph, MRFParts, PairwiseMRF, Table
+from parsimon.tasks.sequences.training import SequenceTraining
 
 # --- Methods ------------------------------------------------------------------------------------------------
 

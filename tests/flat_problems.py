@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from parsimon.flat_training import FlatTraining
-from parsimon.groups import Groups
+from parsimon.penalties.groups import Groups
 from parsimon.problem import Problem
+from parsimon.tasks.matrices.training import FlatTraining
 
 
 @dataclass(frozen=True)

@@ -33,4 +33,4 @@ def fill_the_disk(patch: pytest.MonkeyPatch) -> None:
             raise OSError(28, "No space left on device")
         path.write_bytes(content)
 
-    patch.setattr("parsimon.model_file.write_atomically", write)
+    patch.setattr("parsimon.files.write_atomically", write)

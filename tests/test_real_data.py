@@ -9,9 +9,9 @@ import pytest
 
 from parsimon.data import is_available, load_conll2000
 from parsimon.features import TemplateFeatures, get_preset
-from parsimon.groupings import ByTemplate
 from parsimon.penalties import L1, GroupLasso
-from parsimon.sequence_training import SequenceTraining
+from parsimon.penalties.groupings import ByTemplate
+from parsimon.tasks.sequences.training import SequenceTraining
 
 pytestmark = [
     pytest.mark.data,

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from brute_force import Enumeration, enumerate_forest
-from parsimon.design import FeatureIndex, build_chain
+from parsimon.designs.chains import build_chain
+from parsimon.designs.feature_index import FeatureIndex
 from parsimon.features.links import Links
 from parsimon.features.observations import Observations, Rows
 from parsimon.losses import get_loss

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from parsimon.document_model import DocumentModel
     from parsimon.errors import ParsimonError
     from parsimon.estimators import (
         DependencyParser,
@@ -23,11 +22,12 @@ if TYPE_CHECKING:
         TreeLabeler,
     )
     from parsimon.features import Columns, TemplateSet, read_columns, read_labelled
-    from parsimon.model_file import load_model, save_model
-    from parsimon.network_model import NetworkModel
-    from parsimon.parser_model import ParserModel
     from parsimon.penalties import L1, L2, ElasticNet
-    from parsimon.sequence_model import SequenceModel
+    from parsimon.tasks.documents.model import DocumentModel
+    from parsimon.tasks.model_file import load_model, save_model
+    from parsimon.tasks.networks.model import NetworkModel
+    from parsimon.tasks.parsing.model import ParserModel
+    from parsimon.tasks.sequences.model import SequenceModel
 
 __version__ = "0.1.0"
 
@@ -41,12 +41,12 @@ _HOME = {
     "OverlappingGroupLassoClassifierCV": "parsimon.estimators",
     "OverlappingGroupLassoRegressor": "parsimon.estimators",
     "OverlappingGroupLassoRegressorCV": "parsimon.estimators",
-    "DocumentModel": "parsimon.document_model",
-    "NetworkModel": "parsimon.network_model",
-    "ParserModel": "parsimon.parser_model",
-    "SequenceModel": "parsimon.sequence_model",
-    "load_model": "parsimon.model_file",
-    "save_model": "parsimon.model_file",
+    "DocumentModel": "parsimon.tasks.documents.model",
+    "NetworkModel": "parsimon.tasks.networks.model",
+    "ParserModel": "parsimon.tasks.parsing.model",
+    "SequenceModel": "parsimon.tasks.sequences.model",
+    "load_model": "parsimon.tasks.model_file",
+    "save_model": "parsimon.tasks.model_file",
     "L1": "parsimon.penalties",
     "L2": "parsimon.penalties",
     "ElasticNet": "parsimon.penalties",

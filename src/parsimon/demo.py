@@ -26,15 +26,15 @@ from parsimon.data.python_code import CodeCorpus, load_python_code
 from parsimon.data.python_labels import label_python
 from parsimon.errors import ParsimonError
 from parsimon.features import Columns, Labels, TemplateFeatures, get_preset
-from parsimon.inspect import features, template_shares
-from parsimon.model_file import dump_model, save_model
 from parsimon.penalties import ElasticNet
 from parsimon.report.progress import progress
 from parsimon.report.tables import file_size
 from parsimon.report.time_left import TimeLeft
-from parsimon.sequence_model import SequenceModel
-from parsimon.sequence_training import SequenceTraining
 from parsimon.solvers import Status
+from parsimon.tasks.model_file import dump_model, save_model
+from parsimon.tasks.sequences.inspect import features, template_shares
+from parsimon.tasks.sequences.model import SequenceModel
+from parsimon.tasks.sequences.training import SequenceTraining
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from parsimon.arrays import Array, IntArray
-from parsimon.design import Design
+from parsimon.designs.base import Design
 from parsimon.losses import Loss
 from parsimon.penalties.base import Penalty
 from parsimon.structures.base import Structure

@@ -13,8 +13,8 @@ import pytest
 from parsimon.features.columns import Columns, Labels
 from parsimon.features.presets import get_preset
 from parsimon.features.template_features import TemplateFeatures
-from parsimon.sequence_training import SequenceTraining
 from parsimon.solvers import Weights
+from parsimon.tasks.sequences.training import SequenceTraining
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parsimon.document_model import DocumentModel
-from parsimon.model_file import load_model, save_model
-from parsimon.relevance import explain
+from parsimon.tasks.documents.explain import explain
+from parsimon.tasks.documents.model import DocumentModel
+from parsimon.tasks.model_file import load_model, save_model
 
 TEXTS = ["A fine film. The end.", "Dull, dull, dull!", "Fine, but dull. Dull."]
 GOLD = ["good", "bad", "good"]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from parsimon.cli.train_document import LOSSES, PENALTIES, STRENGTHS, TRAINING, UNITS, VALUES, WEIGHTS
-from parsimon.document_model import DocumentModel
-from parsimon.model_file import load_model
-from parsimon.text import TextReader
+from parsimon.data.text import TextReader
+from parsimon.tasks.documents.model import DocumentModel
+from parsimon.tasks.model_file import load_model
 
 THINGS = {
     "space": [
@@ -223,12 +223,12 @@ def test_mistakes_are_one_sentence(run, corpus, monkeypatch, arguments, said):
 def test_choices_are_those_that_the_library_has():
     from typing import get_args
 
-    from parsimon.document_model import VALUES as values
-    from parsimon.document_training import PENALTIES as penalties
-    from parsimon.groups import RULES
+    from parsimon.features.bag_of_words import Values
     from parsimon.losses import LOSSES as losses
-    from parsimon.text.bag_of_words import Values
-    from parsimon.text.units import Unit
+    from parsimon.penalties.groups import RULES
+    from parsimon.tasks.documents.model import VALUES as values
+    from parsimon.tasks.documents.training import PENALTIES as penalties
+    from parsimon.tasks.documents.units import Unit
 
     assert set(WEIGHTS) == set(RULES)
     assert set(VALUES) == set(values) == set(get_args(Values))

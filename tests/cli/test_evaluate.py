@@ -11,7 +11,7 @@ import pytest
 
 from parsimon.features import read_labelled
 from parsimon.metrics import evaluate
-from parsimon.model_file import load_model
+from parsimon.tasks.model_file import load_model
 
 
 @pytest.fixture

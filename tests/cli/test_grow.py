@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from parsimon.features import TemplateSet
-from parsimon.model_file import load_model
+from parsimon.tasks.model_file import load_model
 
 WORDS = "U00:%x[0,0]\nU01:%x[-1,0]\nU02:%x[0,1]\nB\n"
 BIGRAMS = "U10:%x[-1,0]/%x[0,0]\nU11:%x[0,0]/%x[0,1]\n"

@@ -68,10 +68,10 @@ def test_a_group_without_a_command_shows_its_help(run):
 def test_choices_are_those_that_the_library_has():
     from parsimon.data.csv_tables import SEPARATORS as separators
     from parsimon.losses import LOSSES as losses
-    from parsimon.network_model import INFERENCE
-    from parsimon.network_selection import CRITERIA as criteria
-    from parsimon.network_training import LOSSES as network_losses
     from parsimon.solvers import SOLVERS as solvers
+    from parsimon.tasks.networks.model import INFERENCE
+    from parsimon.tasks.networks.strengths import CRITERIA as criteria
+    from parsimon.tasks.networks.training import LOSSES as network_losses
 
     # Those two are for numbers and for Markov random fields, not for sequences.
     assert {*LOSSES, "squared", "pseudo-likelihood"} == set(losses)

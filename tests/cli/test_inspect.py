@@ -7,7 +7,7 @@ import json
 import pytest
 
 from parsimon import inspect as look
-from parsimon.model_file import load_model
+from parsimon.tasks.model_file import load_model
 
 
 def test_json_has_counts_and_everything_else(run, trained):

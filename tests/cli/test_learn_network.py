@@ -14,7 +14,7 @@ from parsimon import MarkovNetwork
 from parsimon.data import make_network
 from parsimon.data.csv_tables import read_table
 from parsimon.errors import ParsimonError
-from parsimon.model_file import load_model
+from parsimon.tasks.model_file import load_model
 
 NAMES = ["smoker", "cough", "asthma", "region"]
 

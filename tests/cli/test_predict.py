@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from parsimon.features import read_columns
-from parsimon.label_schemes import constraints
-from parsimon.model_file import load_model
+from parsimon.structures.label_schemes import constraints
+from parsimon.tasks.model_file import load_model
 
 
 def rows(text: str) -> list[list[str]]:
@@ -334,7 +334,7 @@ def test_bad_models(run, trained, folder, command):
 
 def test_models_of_ready_made_features_are_for_python(run, folder):
     from parsimon.estimators import SequenceLabeler
-    from parsimon.model_file import save_model
+    from parsimon.tasks.model_file import save_model
 
     labeler = SequenceLabeler(l1=0.1).fit([[{"w": "a"}, {"w": "b"}]] * 3, [["X", "Y"]] * 3)
     save_model(labeler.model_, folder / "items.model")

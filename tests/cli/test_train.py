@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from parsimon.model_file import load_model
+from parsimon.tasks.model_file import load_model
 from running_commands import fill_the_disk, lines_in, wait_for
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from parsimon import TreeLabeler
-from parsimon.html import read_values
-from parsimon.model_file import load_model
+from parsimon.tasks.model_file import load_model
+from parsimon.tasks.pages.reading import read_values
 
 TEMPLATES = "U:own=%x[0,1]\nU:above=%x[parent,1]/%x[0,1]\nU:next=%x[next_sibling,1]\nB\n"
 

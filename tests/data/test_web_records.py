@@ -11,7 +11,8 @@ import pytest
 from parsimon.data.registry import is_available
 from parsimon.data.web_records import load_web_records
 from parsimon.errors import ParsimonError
-from parsimon.html import label_page, read_page
+from parsimon.tasks.pages.labels import label_page
+from parsimon.tasks.pages.page import read_page
 
 
 def packed(path: Path, files: dict[str, str]) -> Path:

@@ -14,13 +14,13 @@ from parsimon import DependencyParser, ParsimonError, load_model
 from parsimon.data import read_treebank
 from parsimon.features.arc_presets import arc_preset
 from parsimon.features.arc_templates import ArcTemplates
-from parsimon.groupings import ByOrder
-from parsimon.model_file import dump_model, parse_model
-from parsimon.parser_metrics import compare_treebanks
+from parsimon.features.template_order import TemplateOrder
 from parsimon.penalties import GroupLasso
+from parsimon.penalties.groupings import ByOrder
 from parsimon.selection import GroupLassoPath, InformationGain, Sparseptron
 from parsimon.structures import Arborescence, ArcParts, is_projective
-from parsimon.template_order import TemplateOrder
+from parsimon.tasks.model_file import dump_model, parse_model
+from parsimon.tasks.parsing.metrics import compare_treebanks
 from toy_treebanks import grammar, random_treebank
 
 TRAIN, TEST = grammar(60, seed=1), grammar(30, seed=2)

@@ -18,14 +18,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from parsimon.document_model import DocumentModel
-from parsimon.document_training import DocumentTraining
+from parsimon.data.text import TextReader
 from parsimon.errors import ParsimonError
 from parsimon.estimators import DocumentClassifier
 from parsimon.estimators.document_classifier import are_documents
-from parsimon.groups import Groups
 from parsimon.penalties import GroupLasso, OverlappingGroupLasso, SentenceLasso
-from parsimon.text import TextReader
+from parsimon.penalties.groups import Groups
+from parsimon.tasks.documents.model import DocumentModel
+from parsimon.tasks.documents.training import DocumentTraining
 
 TOPICS = {
     "food": ["soup", "bread", "salt", "spoon", "bake"],

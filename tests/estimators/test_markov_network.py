@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon import MarkovNetwork
 from parsimon.data import make_network
-from parsimon.discrete_table import DiscreteTable
+from parsimon.data.discrete_table import DiscreteTable
 from parsimon.errors import ParsimonError
-from parsimon.groups import Groups
-from parsimon.network_model import NetworkModel
-from parsimon.network_training import NetworkTraining
 from parsimon.penalties import L1, ElasticNet, GroupLasso
+from parsimon.penalties.groups import Groups
 from parsimon.solvers import Weights
+from parsimon.tasks.networks.model import NetworkModel
+from parsimon.tasks.networks.training import NetworkTraining
 from toy_networks import chain, fitted, pairs, potts
 
 # ---- what it finds -------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from parsimon.column_groups import as_groups
 from parsimon.errors import ParsimonError
 from parsimon.estimators import (
     OverlappingGroupLassoClassifier,
@@ -24,8 +23,9 @@ from parsimon.estimators import (
     OverlappingGroupLassoRegressor,
     OverlappingGroupLassoRegressorCV,
 )
-from parsimon.groups import Groups
+from parsimon.penalties.groups import Groups
 from parsimon.solvers import ADMM
+from parsimon.tasks.matrices.column_groups import as_groups
 
 N, D = 40, 12
 OVERLAPPING = [[0, 1, 2, 3], [2, 3, 4, 5], [5, 6, 7], [7, 8, 9], [0, 9]]  # 10 and 11 are in none

@@ -18,9 +18,9 @@ from parsimon import SequenceLabeler
 from parsimon.errors import ParsimonError
 from parsimon.features import Columns, SparseSequences
 from parsimon.metrics import get_scorer, span_f1, token_accuracy
-from parsimon.model_file import dump_model
 from parsimon.penalties import L1
 from parsimon.solvers import OWLQN
+from parsimon.tasks.model_file import dump_model
 
 
 def test_parameters_are_kept_as_given() -> None:

@@ -12,7 +12,7 @@ from labelled_words import LABELS, WORDS, fitted
 from parsimon import SequenceLabeler
 from parsimon.errors import ParsimonError
 from parsimon.features import Columns
-from parsimon.label_schemes import constraints, forbid
+from parsimon.structures.label_schemes import constraints, forbid
 
 
 def enumerations(labeler: SequenceLabeler, X: Any) -> list[Any]:
@@ -107,7 +107,7 @@ def test_constraints_that_leave_nothing() -> None:
 def test_a_sequence_without_a_labelling_is_counted_from_the_start_of_the_input(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from parsimon import sequence_model
+    from parsimon.tasks.sequences import model as sequence_model
 
     monkeypatch.setattr(sequence_model, "BATCH", 3)
     labeler = fitted(decoding="iob2")
@@ -116,7 +116,7 @@ def test_a_sequence_without_a_labelling_is_counted_from_the_start_of_the_input(
 
 
 def test_batches_change_nothing(labeler: SequenceLabeler, monkeypatch: pytest.MonkeyPatch) -> None:
-    from parsimon import sequence_model
+    from parsimon.tasks.sequences import model as sequence_model
 
     wanted = labeler.predict(WORDS), labeler.predict_kbest(WORDS, 3), labeler.predict_marginals(WORDS)
     monkeypatch.setattr(sequence_model, "BATCH", 10)

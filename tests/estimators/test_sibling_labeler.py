@@ -11,17 +11,17 @@ import pytest
 from sklearn.base import clone
 
 from parsimon import ParsimonError, SequenceLabeler, TreeLabeler
+from parsimon.data.parents import previous_siblings
 from parsimon.features import TemplateSet
 from parsimon.features.columns import Columns, Labels
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.tree_columns import tree_columns
 from parsimon.inspect import pruned
-from parsimon.model_file import dump_model, parse_model
 from parsimon.penalties import L2, GroupLasso
 from parsimon.selection import InformationGain
-from parsimon.sequence_training import SequenceTraining
 from parsimon.structures import SiblingTree
-from parsimon.structures.tree import previous_siblings
+from parsimon.tasks.model_file import dump_model, parse_model
+from parsimon.tasks.sequences.training import SequenceTraining
 
 TEMPLATES = TemplateSet.parse("U\nU:%x[0,0]\nB")
 SETTINGS = [None, "instead", "also"]

@@ -12,8 +12,8 @@ import pytest
 
 from parsimon.features.columns import Labels
 from parsimon.features.template_features import TemplateFeatures
-from parsimon.growth import parents_of
-from parsimon.sequence_training import SequenceTraining
+from parsimon.selection.growth import parents_of
+from parsimon.tasks.sequences.training import SequenceTraining
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,9 @@ import pytest
 
 from parsimon.features.columns import Labels
 from parsimon.features.tree_columns import tree_columns
-from parsimon.html import label_page, page_tree, read_page
+from parsimon.tasks.pages.columns import page_tree
+from parsimon.tasks.pages.labels import label_page
+from parsimon.tasks.pages.page import read_page
 
 
 @pytest.fixture

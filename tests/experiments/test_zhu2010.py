@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from brute_force import enumerate_graph
+from parsimon.designs.mrf import MRFDesign
 from parsimon.features.columns import Labels
-from parsimon.mrf_design import MRFDesign
 from parsimon.problem import Problem
 from parsimon.solvers import Iterate, Requires, Status, Weights
 from parsimon.structures import Graph

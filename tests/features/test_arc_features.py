@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsimon.feature_table import FeatureTable
+from parsimon.designs.feature_table import FeatureTable
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import arc_preset
 from parsimon.features.arc_templates import ArcTemplates
-from parsimon.groupings import ByOrder, ByTemplate
-from parsimon.parser_model import index_of_arcs
-from parsimon.template_order import TemplateOrder
+from parsimon.features.template_order import TemplateOrder
+from parsimon.penalties.groupings import ByOrder, ByTemplate
+from parsimon.tasks.parsing.model import index_of_arcs
 from toy_treebanks import attributes_of_arc, random_treebank, treebank_of
 
 MIXED = ArcTemplates.parse(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parsimon.errors import ParsimonError
-from parsimon.features.ngrams import bias, label_bigram, ngram, ngrams, with_kind
+from parsimon.features.ngram_templates import bias, label_bigram, ngram, ngrams, with_kind
 from parsimon.features.templates import Template, TemplateSet, Test
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon.errors import ParsimonError
-from parsimon.features.ngrams import bias, conjunction, label_bigram, ngrams
+from parsimon.features.ngram_templates import bias, conjunction, label_bigram, ngrams
 from parsimon.features.templates import KIND_LETTERS, Boundary, Kind, Template, TemplateSet, Test
 from parsimon.features.transforms import Transform
 

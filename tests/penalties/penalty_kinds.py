@@ -11,7 +11,6 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from parsimon.groups import BlockGroups, Groups
 from parsimon.penalties import (
     L1,
     L2,
@@ -26,6 +25,7 @@ from parsimon.penalties import (
     SquaredL1,
     TreeLasso,
 )
+from parsimon.penalties.groups import BlockGroups, Groups
 
 N = 6
 C = np.array([1.0, 0.0, 2.0, 0.5, 1.0, 3.0])  # weights of single features; one is not penalised

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from parsimon.groups import Groups
 from parsimon.penalties import Penalty
+from parsimon.penalties.groups import Groups
 
 PAGE = (Path(__file__).parents[2] / "docs" / "add_a_penalty.md").read_text(encoding="utf-8")
 LISTS = [[0, 2, 5], [1, 3]]  # 4 is in no group

@@ -14,8 +14,6 @@ from hypothesis.extra.numpy import arrays
 
 from feature_tables import TABLE
 from parsimon.errors import ParsimonError
-from parsimon.groupings import ByAttribute, ByTemplate
-from parsimon.groups import BlockGroups, Groups
 from parsimon.penalties import (
     ElasticNetGroups,
     GroupLasso,
@@ -26,6 +24,8 @@ from parsimon.penalties import (
     never_dropped,
     overlapping,
 )
+from parsimon.penalties.groupings import ByAttribute, ByTemplate
+from parsimon.penalties.groups import BlockGroups, Groups
 from parsimon.penalties.l1_ball import simplex_thresholds
 from parsimon.penalties.overlapping import MOST_PASSES, dual_ascent, parts_of
 

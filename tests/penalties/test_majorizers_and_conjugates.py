@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 
 from parsimon.errors import ParsimonError
-from parsimon.groups import Groups
 from parsimon.penalties import GroupLasso, SentenceLasso
+from parsimon.penalties.groups import Groups
 from penalty_kinds import PENALTIES, Kind, N, apart, strengths, tenths, vectors
 
 # The norm inf has no majorizer, and neither has a ball.

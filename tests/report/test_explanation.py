@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from parsimon.document_model import DocumentModel
-from parsimon.relevance import ExplainedDocument, explain
 from parsimon.report.explanation import AGAINST, TOWARDS, explanation_text, print_explanations, shade
+from parsimon.tasks.documents.explain import ExplainedDocument, explain
+from parsimon.tasks.documents.model import DocumentModel
 
 MODEL = DocumentModel(
     ("bad", "good"), ("fine", "dull", "film"), np.array([[2.0], [-1.0], [0.01]]), np.array([0.3])

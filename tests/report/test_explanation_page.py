@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from pages import Page
-from parsimon.document_model import DocumentModel
 from parsimon.errors import ParsimonError
-from parsimon.relevance import explain
 from parsimon.report.explanation_page import explanation_page
+from parsimon.tasks.documents.explain import explain
+from parsimon.tasks.documents.model import DocumentModel
 
 MODEL = DocumentModel(
     ("<bad>", "good & fair"), ("fine", "dull", "film"), np.array([[2.0], [-1.0], [0.01]]), np.array([0.3])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from flat_problems import flat_toy
-from parsimon.certificate import split_lower_bound
 from parsimon.errors import ParsimonError
 from parsimon.penalties import ElasticNet, GroupLasso, OverlappingGroupLasso, SentenceLasso
 from parsimon.solvers import (
@@ -23,6 +22,7 @@ from parsimon.solvers import (
     choose_solver,
     drive,
 )
+from parsimon.solvers.certificate import split_lower_bound
 from parsimon.solvers.working_set import WorkingSet
 
 STRENGTHS = [(0.5, 0.1, 0.0), (0.3, 0.0, 0.0), (1.0, 0.5, 0.3), (0.2, 0.0, 1.0), (3.0, 0.1, 0.0)]

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parsimon.certificate import lower_bound
-from parsimon.groups import Groups
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso, OverlappingGroupLasso, TreeLasso
+from parsimon.penalties.groups import Groups
 from parsimon.problem import Problem
 from parsimon.solvers import (
     FISTA,
@@ -25,6 +24,7 @@ from parsimon.solvers import (
     choose_solver,
     drive,
 )
+from parsimon.solvers.certificate import lower_bound
 from toy_problems import Toy, dense_map, make_toy
 
 TOYS = {

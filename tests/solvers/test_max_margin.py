@@ -13,9 +13,9 @@ import pytest
 
 from flat_problems import flat_toy
 from parsimon.errors import ParsimonError
-from parsimon.groups import Groups
 from parsimon.losses import Hinge
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso, KLNorm, L1Ball, SquaredL1
+from parsimon.penalties.groups import Groups
 from parsimon.problem import Problem
 from parsimon.solvers import (
     Adaptive,

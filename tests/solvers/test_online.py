@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from parsimon.errors import ParsimonError
-from parsimon.groups import Groups
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso, OverlappingGroupLasso
+from parsimon.penalties.groups import Groups
 from parsimon.solvers import Budget, Decreasing, Monitor, Online, PassiveAggressive, Status, Weights, drive
 from parsimon.solvers.online import Plan
 from parsimon.solvers.online_groups import Blocks

@@ -11,13 +11,13 @@ import pytest
 from parsimon.errors import ParsimonError
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_templates import ArcTemplates
-from parsimon.groupings import ByTemplate
 from parsimon.losses import get_loss
-from parsimon.parser_training import ParserTraining
 from parsimon.penalties import L1, L2, GroupLasso
+from parsimon.penalties.groupings import ByTemplate
 from parsimon.solvers import Budget, Decreasing, Monitor, Online, PassiveAggressive, Weights, drive
 from parsimon.solvers.online import teach
 from parsimon.structures import Arborescence, ArcParts
+from parsimon.tasks.parsing.training import ParserTraining
 from toy_treebanks import grammar, random_treebank
 
 TEMPLATES = ArcTemplates.parse(

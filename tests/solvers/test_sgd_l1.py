@@ -13,9 +13,8 @@ import pytest
 from parsimon.data import load_python_code
 from parsimon.errors import ParsimonError
 from parsimon.features import Columns, Labels, TemplateFeatures, TemplateSet
-from parsimon.groups import Groups
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso
-from parsimon.sequence_training import SequenceTraining
+from parsimon.penalties.groups import Groups
 from parsimon.solvers import (
     SGDL1,
     Decreasing,
@@ -27,6 +26,7 @@ from parsimon.solvers import (
     choose_solver,
     drive,
 )
+from parsimon.tasks.sequences.training import SequenceTraining
 from sequence_losses import TOYS, SequenceLosses, every_loss, every_toy
 from toy_problems import Toy, make_toy
 

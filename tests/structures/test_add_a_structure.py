@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon import ParsimonError
-from parsimon.design import Design
+from parsimon.designs.base import Design
 from parsimon.structures import FlatParts, Structure
 
 PAGE = (Path(__file__).parents[2] / "docs" / "add_a_structure.md").read_text(encoding="utf-8")

@@ -26,10 +26,10 @@ from labelling_checks import (
     check_sampling_follows_the_marginals,
     check_score_and_indicators,
 )
-from parsimon.design import Forbidden
+from parsimon.designs.pairs import Forbidden
 from parsimon.errors import ParsimonError
-from parsimon.label_schemes import constraints
 from parsimon.structures import Chain, ChainParts
+from parsimon.structures.label_schemes import constraints
 
 
 def make_case(

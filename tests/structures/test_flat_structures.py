@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from flat_problems import flat_toy
 from parsimon.errors import ParsimonError
-from parsimon.flat_training import FlatTraining
 from parsimon.losses import get_loss
 from parsimon.penalties import ElasticNet
 from parsimon.structures import Chain, ChainParts, Flat, FlatParts
+from parsimon.tasks.matrices.training import FlatTraining
 
 seeds = st.integers(0, 10**6)
 

@@ -28,9 +28,9 @@ from labelling_checks import (
     check_minimum_risk,
     check_score_and_indicators,
 )
+from parsimon.data.parents import previous_siblings
 from parsimon.errors import ParsimonError
 from parsimon.structures import ChainParts, SiblingTree, Tree
-from parsimon.structures.tree import previous_siblings
 from toy_problems import random_parents
 
 

@@ -24,12 +24,12 @@ from labelling_checks import (
     check_sampling_follows_the_marginals,
     check_score_and_indicators,
 )
+from parsimon.data.parents import attach_to_siblings
 from parsimon.errors import ParsimonError
 from parsimon.penalties import L1
 from parsimon.solvers import choose_solver
 from parsimon.structures import Chain, ChainParts, Tree
 from parsimon.structures.chain import PairLayout
-from parsimon.structures.tree import attach_to_siblings
 from toy_problems import make_toy, random_parents
 
 

@@ -19,12 +19,12 @@ from parsimon.cli.training_run import (
     pace_record,
     read_data,
 )
-from parsimon.document_model import DocumentModel
-from parsimon.document_training import DocumentTraining
 from parsimon.errors import ParsimonError
 from parsimon.report.progress import Progress
 from parsimon.report.tables import facts, objective_text, of
 from parsimon.report.time_left import TimeLeft
+from parsimon.tasks.documents.model import DocumentModel
+from parsimon.tasks.documents.training import DocumentTraining
 
 
 def run(job: DocumentJob) -> None:

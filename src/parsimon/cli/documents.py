@@ -17,7 +17,7 @@ from parsimon.errors import ParsimonError
 if TYPE_CHECKING:
     from parsimon.cli.evaluate import Job
     from parsimon.cli.predict import Prediction
-    from parsimon.document_model import DocumentModel
+    from parsimon.tasks.documents.model import DocumentModel
 
 AT_ONCE = 4096  # documents
 DIGITS = 4  # of a probability in a table
@@ -96,8 +96,8 @@ def predicted(model: DocumentModel, documents: list[Any], form: str, marginals: 
 
 def evaluate(model: DocumentModel, job: Job) -> None:
     """Accuracy, scores by label and what is taken for what."""
-    from parsimon.metrics import evaluate as compare
     from parsimon.report import document_tables as tables
+    from parsimon.tasks.sequences.metrics import evaluate as compare
 
     refuse(
         job.model,
@@ -149,9 +149,9 @@ def inspect(
     as_json: bool,
 ) -> None:
     """Sizes, how training went, and the heaviest words of each label."""
-    from parsimon import document_inspect as look
     from parsimon.report import document_tables as tables
     from parsimon.report.tables import history_table
+    from parsimon.tasks.documents import inspect as look
 
     refuse(name, {"--template": template, "--transitions": transitions, "--html": html})
     if top is None and not as_json:
@@ -173,7 +173,7 @@ def inspect(
 
 def _record(model: DocumentModel, heaviest: dict[str, Any]) -> dict[str, Any]:
     """Everything, ready for JSON: counts at the top, names and lists below."""
-    from parsimon import document_inspect as look
+    from parsimon.tasks.documents import inspect as look
 
     return {
         **look.summary(model),

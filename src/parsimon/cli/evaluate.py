@@ -25,7 +25,7 @@ from parsimon.errors import ParsimonError
 if TYPE_CHECKING:
     from parsimon.arrays import IntArray
     from parsimon.features.columns import ColumnFile, Labels
-    from parsimon.sequence_model import SequenceModel
+    from parsimon.tasks.sequences.model import SequenceModel
 
 EXAMPLES = """
 \b
@@ -100,9 +100,9 @@ def evaluate(**options: Any) -> None:
     how well arcs of each length and each relation are found.
     """
     job = Job(**options)
-    from parsimon.metrics import evaluate as compare
-    from parsimon.model_file import load_model
     from parsimon.report.tables import confusion_table, evaluation_record, evaluation_text
+    from parsimon.tasks.model_file import load_model
+    from parsimon.tasks.sequences.metrics import evaluate as compare
 
     model = load_model(job.model)
     commands = commands_of(model)

@@ -12,7 +12,7 @@ import click
 from parsimon.cli.options import command, option
 
 if TYPE_CHECKING:
-    from parsimon.relevance import ExplainedDocument
+    from parsimon.tasks.documents.explain import ExplainedDocument
 
 LIMIT = 10  # documents
 
@@ -73,8 +73,8 @@ def explain(**options: Any) -> None:
     from parsimon.cli.documents import read
     from parsimon.cli.failures import say
     from parsimon.cli.output import check_writable
-    from parsimon.model_file import load_model
-    from parsimon.relevance import explain as explanations
+    from parsimon.tasks.documents.explain import explain as explanations
+    from parsimon.tasks.model_file import load_model
 
     model = load_model(job.model, "document")
     if job.html is not None:
@@ -95,7 +95,7 @@ def explain(**options: Any) -> None:
 
 
 def _write_page(job: Explanation, explained: list[ExplainedDocument], gold: list[str]) -> None:
-    from parsimon.model_file import write_atomically_or_explain
+    from parsimon.files import write_atomically_or_explain
     from parsimon.report.explanation_page import explanation_page
 
     assert job.html is not None

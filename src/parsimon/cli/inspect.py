@@ -16,7 +16,7 @@ from parsimon.errors import ParsimonError
 
 if TYPE_CHECKING:
     from parsimon.report.model_page import Part
-    from parsimon.sequence_model import SequenceModel
+    from parsimon.tasks.sequences.model import SequenceModel
 
 SHOWN = 20  # of the heaviest features
 ON_A_PAGE = 15  # of every label
@@ -84,10 +84,10 @@ def inspect(
     strongest edges; --label names a variable whose edges are wanted. Of a parser: the features of arcs; --label names a
     relation whose features are wanted.
     """
-    from parsimon import inspect as look
-    from parsimon.model_file import load_model
     from parsimon.report import tables
-    from parsimon.sequence_model import SequenceModel
+    from parsimon.tasks.model_file import load_model
+    from parsimon.tasks.sequences import inspect as look
+    from parsimon.tasks.sequences.model import SequenceModel
 
     if html is not None and as_json:
         raise ParsimonError("--html and --json are two ways to have the same; leave one out.")
@@ -148,7 +148,7 @@ def write_page(
 ) -> None:
     """Writes a model as a page, and says where it is."""
     from parsimon.cli.output import check_writable
-    from parsimon.model_file import write_atomically_or_explain
+    from parsimon.files import write_atomically_or_explain
     from parsimon.report.model_page import model_page
 
     check_writable(page, "the page")
@@ -187,7 +187,7 @@ def _template(model: SequenceModel, name: str | None) -> str | None:
 
 def _record(model: SequenceModel, heaviest: list[Any]) -> dict[str, Any]:
     """Everything, ready for JSON: counts at the top, names and lists below."""
-    from parsimon import inspect as look
+    from parsimon.tasks.sequences import inspect as look
 
     summary = look.summary(model)
     weights = look.transitions(model)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from parsimon.arrays import IntArray
     from parsimon.features.columns import ColumnFile, Columns
     from parsimon.features.observations import Observations
-    from parsimon.label_schemes import Transitions
-    from parsimon.sequence_model import SequenceModel
+    from parsimon.structures.label_schemes import Transitions
+    from parsimon.tasks.sequences.model import SequenceModel
 
 
 @dataclass(frozen=True)
@@ -151,6 +151,6 @@ def check_columns(model: SequenceModel, name: str, n_columns: int, labelled: boo
 
 def allowed_transitions(model: SequenceModel, scheme: str | None) -> Transitions | None:
     """Which labels may follow each other under a scheme of span labels."""
-    from parsimon.label_schemes import constraints
+    from parsimon.structures.label_schemes import constraints
 
     return None if scheme is None else constraints(model.tags, scheme)

@@ -12,15 +12,17 @@ from parsimon.cli.learn import NetworkJob
 from parsimon.cli.output import check_writable
 from parsimon.cli.training_run import Callbacks, LearningRun, everything
 from parsimon.data.csv_tables import SEPARATORS, CsvTable, read_table
-from parsimon.discrete_table import DiscreteTable
+from parsimon.data.discrete_table import DiscreteTable
 from parsimon.errors import ParsimonError
-from parsimon.model_file import save_model, write_atomically_or_explain
-from parsimon.network_model import NetworkModel
-from parsimon.network_training import NetworkTraining
+from parsimon.files import write_atomically_or_explain
 from parsimon.report.figure_file import check_ending, save_figure
+from parsimon.report.network_drawing import draw_model
 from parsimon.report.network_tables import edges_table, summary_text
 from parsimon.report.progress import Progress
 from parsimon.report.time_left import TimeLeft
+from parsimon.tasks.model_file import save_model
+from parsimon.tasks.networks.model import NetworkModel
+from parsimon.tasks.networks.training import NetworkTraining
 
 
 def run(job: NetworkJob) -> None:
@@ -132,7 +134,7 @@ def write(job: NetworkJob, model: NetworkModel) -> None:
     if job.edges is not None:
         write_atomically_or_explain(job.edges, edges_file(model).encode())
     if job.draw is not None:
-        save_figure(model.draw(seed=job.seed), job.draw)
+        save_figure(draw_model(model, seed=job.seed), job.draw)
 
 
 def edges_file(model: NetworkModel) -> str:

@@ -12,7 +12,7 @@ import click
 from parsimon.errors import ParsimonError
 
 if TYPE_CHECKING:
-    from parsimon.network_model import NetworkModel
+    from parsimon.tasks.networks.model import NetworkModel
 
 SHOWN = 20  # of the strongest edges
 

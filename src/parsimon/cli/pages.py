@@ -18,8 +18,8 @@ from parsimon.errors import ParsimonError
 if TYPE_CHECKING:
     from parsimon.cli.evaluate import Job
     from parsimon.cli.predict import Prediction
-    from parsimon.html import Page
-    from parsimon.sequence_model import SequenceModel
+    from parsimon.tasks.pages.page import Page
+    from parsimon.tasks.sequences.model import SequenceModel
 
 AT_ONCE = 64  # pages
 DIGITS = 4  # of a probability
@@ -56,7 +56,8 @@ def predict(model: SequenceModel, job: Prediction) -> None:
 def evaluate(model: SequenceModel, job: Job) -> None:
     """Average F1 over attributes, F1 of each, and the share of records that are right as wholes."""
     from parsimon.cli.tree_run import with_values
-    from parsimon.html import read_values, score_records
+    from parsimon.tasks.pages.metrics import score_records
+    from parsimon.tasks.pages.reading import read_values
 
     refuse(job.model, {"--raw": job.raw, "--scheme": job.scheme, "--confusion": job.confusion})
     if job.values is None:
@@ -98,9 +99,9 @@ def found_values(
     """The values on every page, each once, in reading order."""
     from parsimon.features.node_kinds import NodeKinds
     from parsimon.features.tree_columns import tree_columns
-    from parsimon.html import page_tree
-    from parsimon.html.page import TEXT
-    from parsimon.html.page_labels import NONE
+    from parsimon.tasks.pages.columns import page_tree
+    from parsimon.tasks.pages.labels import NONE
+    from parsimon.tasks.pages.page import TEXT
 
     threads, careful = job.threads, is_minimum_risk(job.model, job.decoding, "viterbi")
     kinds = NodeKinds.from_told(model.info["node_kinds"], model.labels)
@@ -126,7 +127,8 @@ def found_values(
 
 def _pages(source: str, encoding: str) -> dict[str, Page]:
     """Those of a directory or file; one from standard input is called `-`. What a page says goes before UTF-8."""
-    from parsimon.html import read_page, read_pages
+    from parsimon.tasks.pages.page import read_page
+    from parsimon.tasks.pages.reading import read_pages
 
     named = None if encoding == "utf-8" else encoding
     if source == "-":
@@ -142,7 +144,7 @@ def _record(found: Found) -> dict[str, list[str]]:
 
 
 def _cleaned(values: dict[str, list[str]]) -> dict[str, list[str]]:
-    from parsimon.html.page import clean
+    from parsimon.tasks.pages.page import clean
 
     return {attribute: [clean(value) for value in found] for attribute, found in values.items()}
 

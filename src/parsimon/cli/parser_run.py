@@ -28,14 +28,14 @@ from parsimon.data.treebank_files import read_treebank
 from parsimon.data.treebanks import Treebank
 from parsimon.estimators.dependency_parser import as_arc_templates
 from parsimon.features.arc_features import ArcFeatures
-from parsimon.groupings import ByTemplate
-from parsimon.inspect import summary
-from parsimon.parser_model import ParserModel
-from parsimon.parser_training import ParserTraining
 from parsimon.penalties import ElasticNet, GroupLasso, Penalty
+from parsimon.penalties.groupings import ByTemplate
 from parsimon.report.progress import Progress
 from parsimon.report.tables import facts, objective_text, of
 from parsimon.report.time_left import TimeLeft
+from parsimon.tasks.parsing.model import ParserModel
+from parsimon.tasks.parsing.training import ParserTraining
+from parsimon.tasks.sequences.inspect import summary
 
 
 def run(job: ParserJob) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from parsimon.cli.evaluate import Job
     from parsimon.cli.predict import Prediction
     from parsimon.data.treebanks import Treebank
-    from parsimon.parser_model import ParserModel
+    from parsimon.tasks.parsing.model import ParserModel
 
 DIGITS = 4  # of a probability
 SHOWN = 20  # of the heaviest features
@@ -115,8 +115,8 @@ def ranked(model: ParserModel, treebank: Treebank, job: Prediction) -> Iterator[
 def evaluate(model: ParserModel, job: Job) -> None:
     """Attachment scores, with and without punctuation."""
     from parsimon.data.treebank_files import read_treebank
-    from parsimon.parser_metrics import compare_treebanks
     from parsimon.report.parser_tables import parser_scores_text
+    from parsimon.tasks.parsing.metrics import compare_treebanks
 
     refuse(
         job.model,
@@ -153,9 +153,9 @@ def inspect(
     as_json: bool,
 ) -> None:
     """Sizes, templates and the heaviest features of arcs; `label` names a relation whose features are wanted."""
-    from parsimon import inspect as look
     from parsimon.cli.inspect import write_page
     from parsimon.report import tables
+    from parsimon.tasks.sequences import inspect as look
 
     refuse(name, {"--transitions": transitions})
     part = model.arcs

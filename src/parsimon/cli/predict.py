@@ -29,8 +29,8 @@ from parsimon.errors import ParsimonError
 if TYPE_CHECKING:
     from parsimon.arrays import Array, IntArray
     from parsimon.features.columns import ColumnFile
-    from parsimon.label_schemes import Transitions
-    from parsimon.sequence_model import SequenceModel
+    from parsimon.structures.label_schemes import Transitions
+    from parsimon.tasks.sequences.model import SequenceModel
 
 PLACEHOLDERS = ("?", "_", "-")  # in place of a given label they mean none, unless the model has such a label
 DIGITS = 4  # of a probability
@@ -145,7 +145,7 @@ def predict(**options: Any) -> None:
     at, and may be '_'.
     """
     job = Prediction(**options)
-    from parsimon.model_file import load_model
+    from parsimon.tasks.model_file import load_model
 
     model = load_model(job.model)
     if job.kbest is not None and job.decoding is not None:

@@ -14,7 +14,7 @@ from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
 
 if TYPE_CHECKING:
-    from parsimon.network_model import NetworkModel
+    from parsimon.tasks.networks.model import NetworkModel
 
 EXAMPLES = """
 \b
@@ -57,7 +57,7 @@ Examples:
 @threads_option
 def sample(model: str, rows: int, given: Sequence[str], seed: int, target: str, threads: int) -> None:
     """Draw rows from the Markov network MODEL, by Gibbs sampling, and write them as CSV with a line of names."""
-    from parsimon.model_file import load_model
+    from parsimon.tasks.model_file import load_model
 
     network = load_model(model, "network")
     evidence = dict(_given(network, text) for text in given)

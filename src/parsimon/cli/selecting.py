@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from parsimon.cli.training_options import TemplateJob
-from parsimon.selection import GroupLassoPath, InformationGain, Selection, Sparseptron
+from parsimon.selection.base import Selection
+from parsimon.selection.group_lasso_path import GroupLassoPath
+from parsimon.selection.information_gain import InformationGain
+from parsimon.selection.sparseptron import Sparseptron
 
 
 def selection_of(job: TemplateJob, default: int) -> Selection | None:

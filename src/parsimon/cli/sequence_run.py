@@ -31,17 +31,17 @@ from parsimon.features.columns import Columns, Labels, split_labels
 from parsimon.features.presets import get_preset, preset_names
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.templates import Boundary, Template, TemplateSet
-from parsimon.groupings import ByAttribute, ByLabel, ByTemplate
-from parsimon.growth import GrownStage, Growth, Stage
-from parsimon.inspect import summary
-from parsimon.model_file import load_model
 from parsimon.penalties import ElasticNet, GroupLasso, KLNorm, L1Ball, Penalty
+from parsimon.penalties.groupings import ByAttribute, ByLabel, ByTemplate
 from parsimon.report.progress import Progress
 from parsimon.report.tables import facts, objective_text, of
 from parsimon.report.time_left import TimeLeft
-from parsimon.sequence_model import SequenceModel
-from parsimon.sequence_training import SequenceTraining
+from parsimon.selection.growth import GrownStage, Growth, Stage
 from parsimon.solvers import SGDL1, SOLVERS, Online, Solver
+from parsimon.tasks.model_file import load_model
+from parsimon.tasks.sequences.inspect import summary
+from parsimon.tasks.sequences.model import SequenceModel
+from parsimon.tasks.sequences.training import SequenceTraining
 
 # What the log says of a job.
 TOLD = (

@@ -71,7 +71,7 @@ class DocumentJob(TrainingJob):
     @property
     def settings(self) -> dict[str, Any]:
         """What was said about training, and the reader of texts."""
-        from parsimon.text.reader import TextReader
+        from parsimon.data.text.reader import TextReader
 
         named = {name: getattr(self, name) for name in TRAINING if getattr(self, name) is not None}
         return {**named, "reader": TextReader(self.sentences, self.tokens, self.lowercase)}

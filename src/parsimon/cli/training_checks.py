@@ -9,9 +9,9 @@ from pathlib import Path
 from parsimon.cli.output import check_writable
 from parsimon.cli.training_options import TemplateJob, TrainingJob
 from parsimon.errors import ParsimonError
-from parsimon.groups import Groups
 from parsimon.losses import get_loss
 from parsimon.penalties import GroupLasso, Penalty
+from parsimon.penalties.groups import Groups
 from parsimon.problem import Problem
 from parsimon.solvers import Solver, choose_solver
 

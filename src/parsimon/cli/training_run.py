@@ -18,12 +18,12 @@ from parsimon import __version__
 from parsimon.cli.failures import Interrupted, say
 from parsimon.cli.training_options import LearningJob, TemplateJob, TrainingJob
 from parsimon.errors import ParsimonError
-from parsimon.model_file import save_model
 from parsimon.report.json_lines import JsonLines
 from parsimon.report.progress import Progress, progress
 from parsimon.report.tables import file_size
 from parsimon.report.time_left import TimeLeft
 from parsimon.solvers.base import Event, Result, Status
+from parsimon.tasks.model_file import save_model
 
 Learnt = TypeVar("Learnt")
 Model = TypeVar("Model")

@@ -19,10 +19,10 @@ from parsimon.features.node_kinds import NodeKinds
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.templates import Template, TemplateSet
 from parsimon.features.tree_columns import tree_columns
-from parsimon.html import PAGE_TEMPLATES, label_page, page_tree, read_pages, read_values
-from parsimon.html.page import Page
-from parsimon.html.page_columns import KIND
-from parsimon.html.page_files import Values, check_values
+from parsimon.tasks.pages.columns import KIND, PAGE_TEMPLATES, page_tree
+from parsimon.tasks.pages.labels import label_page
+from parsimon.tasks.pages.page import Page
+from parsimon.tasks.pages.reading import Values, check_values, read_pages, read_values
 
 
 def run(job: TreeJob) -> None:
@@ -163,7 +163,7 @@ def with_values(pages: dict[str, Page], values: Values, where: str, table: str) 
 
 def missing(page: Page, values: Iterable[str]) -> list[str]:
     """Values that are not texts of a page."""
-    from parsimon.html.page import clean
+    from parsimon.tasks.pages.page import clean
 
     texts = frozenset(page.texts)
     return [value for value in values if clean(value) not in texts]

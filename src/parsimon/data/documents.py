@@ -1,7 +1,7 @@
 """Documents with a class each: newsgroups, film reviews, Amazon's reviews, and files of the user's own.
 
 What is loaded are documents and their labels. A document is a text, or a list of sentences where the data has
-them, as `parsimon.text.TextReader` takes them.
+them, as `parsimon.data.text.TextReader` takes them.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from parsimon.atomic import write_atomically
 from parsimon.data.python_labels import LabelSequences, Sequences, label_python
 from parsimon.errors import ParsimonError
+from parsimon.files import write_atomically
 
 # Not written by hand for people to read, or not part of the library itself.
 _SKIPPED_FOLDERS = {

@@ -19,8 +19,8 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
-from parsimon.atomic import write_atomically
 from parsimon.errors import ParsimonError
+from parsimon.files import write_atomically
 
 if TYPE_CHECKING:
     from parsimon.features.columns import Columns, Labels

@@ -22,10 +22,10 @@ import numpy as np
 
 from parsimon._core import StringTable
 from parsimon.arrays import IntArray
-from parsimon.atomic import write_atomically
 from parsimon.data.tree_checks import check_heads
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, Labels, choose, offsets_of
+from parsimon.files import write_atomically
 
 __all__ = ["COLUMNS", "Format", "Treebank", "distinct_values"]
 

@@ -18,12 +18,12 @@ from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import arc_preset, arc_preset_names
 from parsimon.features.arc_templates import ArcTemplates
 from parsimon.losses import Loss
-from parsimon.model_file import load_model, save_model
-from parsimon.parser_model import DECODINGS, ParserModel
-from parsimon.parser_training import ParserTraining
 from parsimon.penalties import ElasticNet, Penalty
-from parsimon.selection import Selection
+from parsimon.selection.base import Selection
 from parsimon.solvers import Event, Solver
+from parsimon.tasks.model_file import load_model, save_model
+from parsimon.tasks.parsing.model import DECODINGS, ParserModel
+from parsimon.tasks.parsing.training import ParserTraining
 
 
 class DependencyParser(FittedModel):

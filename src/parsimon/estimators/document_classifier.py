@@ -17,22 +17,28 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from parsimon.arrays import Array, IntArray
-from parsimon.column_groups import FORMS, OfWords, as_groups
-from parsimon.document_model import DocumentModel, log_softmax
-from parsimon.document_training import PATIENCE, DocumentTask, DocumentTraining, accuracy_on, best_labels
+from parsimon.data.text.corpus import Corpus
+from parsimon.data.text.reader import TextReader
 from parsimon.errors import ParsimonError
 from parsimon.estimators.flat_weights import as_coefficients, as_weights, instance_weights, numbered
 from parsimon.estimators.threads import threads_of
-from parsimon.flat_certificate import duality_gap
-from parsimon.groups import Groups, Rule
 from parsimon.losses import get_loss
-from parsimon.model_file import load_model, save_model
 from parsimon.penalties import Penalty, SentenceLasso
+from parsimon.penalties.groups import Groups, Rule
 from parsimon.problem import Problem
-from parsimon.relevance import ExplainedDocument, explain
 from parsimon.solvers import Event, Result, Validation, Weights
-from parsimon.text.corpus import Corpus
-from parsimon.text.reader import TextReader
+from parsimon.solvers.duality_gap import duality_gap
+from parsimon.tasks.documents.explain import ExplainedDocument, explain
+from parsimon.tasks.documents.model import DocumentModel, log_softmax
+from parsimon.tasks.documents.training import (
+    PATIENCE,
+    DocumentTask,
+    DocumentTraining,
+    accuracy_on,
+    best_labels,
+)
+from parsimon.tasks.matrices.column_groups import FORMS, OfWords, as_groups
+from parsimon.tasks.model_file import load_model, save_model
 
 
 @dataclass(frozen=True)

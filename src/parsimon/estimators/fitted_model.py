@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
-from parsimon.model_file import Kind, dump_model, parse_model
+from parsimon.tasks.model_file import Kind, dump_model, parse_model
 
 
 class FittedModel(BaseEstimator):

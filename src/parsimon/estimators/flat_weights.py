@@ -8,8 +8,8 @@ import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.flat_training import columns_of
 from parsimon.solvers import Weights
+from parsimon.tasks.matrices.training import columns_of
 
 
 def as_coefficients(

@@ -14,14 +14,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from parsimon.arrays import Array
-from parsimon.discrete_table import MAX_STATES, DiscreteTable, check_weights, encode
+from parsimon.data.discrete_table import MAX_STATES, DiscreteTable, check_weights, encode
 from parsimon.errors import ParsimonError
-from parsimon.model_file import load_model, save_model
-from parsimon.network_model import NetworkModel
-from parsimon.network_selection import NetworkPath
-from parsimon.network_training import SOLVER, NetworkFit, NetworkTraining
 from parsimon.penalties import Penalty
 from parsimon.solvers import Event, Solver
+from parsimon.tasks.model_file import load_model, save_model
+from parsimon.tasks.networks.model import NetworkModel
+from parsimon.tasks.networks.strengths import NetworkPath
+from parsimon.tasks.networks.training import SOLVER, NetworkFit, NetworkTraining
 
 
 class MarkovNetwork(BaseEstimator):
@@ -258,13 +258,15 @@ class MarkovNetwork(BaseEstimator):
 
     def draw(self, to: Any = None) -> Any:
         """A matplotlib figure: written to a file if `to` is a path, or drawn on axes if it is such."""
+        from parsimon.report.figure_file import check_ending, save_figure
+        from parsimon.report.network_drawing import draw_model
+
         model = self._fitted()
         if to is None or not isinstance(to, str | Path):
-            return model.draw(to)
-        from parsimon.report.figure_file import check_ending, save_figure
+            return draw_model(model, to)
 
         check_ending(Path(to))
-        figure = model.draw()
+        figure = draw_model(model)
         save_figure(figure, Path(to))
         return figure
 

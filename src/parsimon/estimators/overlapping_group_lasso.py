@@ -13,17 +13,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_X_y, validate_data
 
 from parsimon.arrays import Array, BoolArray, IntArray
-from parsimon.column_groups import as_groups
-from parsimon.document_model import log_softmax
-from parsimon.document_training import best_labels
 from parsimon.errors import ParsimonError
 from parsimon.estimators.flat_weights import as_coefficients, as_weights, instance_weights, numbered
 from parsimon.estimators.threads import threads_of
-from parsimon.flat_training import FlatTraining
-from parsimon.group_training import GroupTraining
-from parsimon.groups import Groups, Rule
+from parsimon.penalties.groups import Groups, Rule
 from parsimon.problem import Problem
 from parsimon.solvers import Event, Result, Solver, Status, Weights
+from parsimon.tasks.documents.model import log_softmax
+from parsimon.tasks.documents.training import best_labels
+from parsimon.tasks.matrices.column_groups import as_groups
+from parsimon.tasks.matrices.group_training import GroupTraining
+from parsimon.tasks.matrices.training import FlatTraining
 
 
 class GroupPath(NamedTuple):

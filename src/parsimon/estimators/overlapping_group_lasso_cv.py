@@ -21,7 +21,7 @@ from parsimon.estimators.overlapping_group_lasso import (
     OverlappingGroupLassoClassifier,
     OverlappingGroupLassoRegressor,
 )
-from parsimon.groups import Rule
+from parsimon.penalties.groups import Rule
 from parsimon.solvers import Event, Solver
 
 

@@ -18,16 +18,16 @@ from parsimon.features.columns import Columns, Labels
 from parsimon.features.item_features import ItemFeatures, MatrixFeatures, SparseSequences, is_matrix
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.templates import TemplateSet, as_templates
-from parsimon.growth import Growth
-from parsimon.label_schemes import Transitions, constraints, forbid
 from parsimon.losses import Loss
-from parsimon.metrics import has_spans, span_f1, token_accuracy
-from parsimon.model_file import load_model, save_model
 from parsimon.penalties import ElasticNet, Penalty
-from parsimon.selection import Selection
-from parsimon.sequence_model import SequenceModel
-from parsimon.sequence_training import SequenceTraining
+from parsimon.selection.base import Selection
+from parsimon.selection.growth import Growth
 from parsimon.solvers import Event, Solver
+from parsimon.structures.label_schemes import Transitions, constraints, forbid
+from parsimon.tasks.model_file import load_model, save_model
+from parsimon.tasks.sequences.metrics import has_spans, span_f1, token_accuracy
+from parsimon.tasks.sequences.model import SequenceModel
+from parsimon.tasks.sequences.training import SequenceTraining
 
 
 class LabelLists(list[list[str]]):
@@ -282,7 +282,7 @@ class SequenceLabeler(FittedModel):
 
     def sparsify(self, threshold: float = 0.0) -> SequenceLabeler:
         """Drops weights that are not larger than `threshold` in absolute value."""
-        from parsimon.inspect import pruned
+        from parsimon.tasks.sequences.inspect import pruned
 
         self._check_fitted()
         self._take(pruned(self.model_, threshold))

@@ -19,7 +19,7 @@ from parsimon.features.templates import TemplateSet, as_templates
 from parsimon.features.tree_columns import tree_columns
 from parsimon.losses import Loss
 from parsimon.penalties import Penalty
-from parsimon.selection import Selection
+from parsimon.selection.base import Selection
 from parsimon.solvers import Event, Solver
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from parsimon.arrays import BoolArray, IntArray
+from parsimon.data.parents import previous_siblings
 from parsimon.errors import ParsimonError
-from parsimon.structures.tree import previous_siblings
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
+from parsimon.data.parents import previous_siblings
 from parsimon.features.columns import offsets_of
 from parsimon.features.links import Links
-from parsimon.structures.tree import previous_siblings
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Literal, get_args
 
 from parsimon.errors import ParsimonError
-from parsimon.features.ngrams import bias, conjunction, label_bigram, ngram, ngrams, with_kind
+from parsimon.features.ngram_templates import bias, conjunction, label_bigram, ngram, ngrams, with_kind
 from parsimon.features.templates import TemplateSet, Test
 
 __all__ = ["PRESETS", "Preset", "get_preset", "preset_names"]

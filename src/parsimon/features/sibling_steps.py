@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from parsimon.data.parents import attach_to_siblings
 from parsimon.errors import ParsimonError
 from parsimon.features.observations import Observations
 from parsimon.features.templates import TemplateSet
-from parsimon.structures.tree import attach_to_siblings
 
 
 def instead(observations: Observations, beside: int) -> Observations:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from parsimon.arrays import IntArray
+from parsimon.data.parents import check_parents, in_cycles
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, offsets_of
 from parsimon.features.links import Links
-from parsimon.structures.tree import check_parents, in_cycles
 
 
 def tree_columns(trees: Iterable[tuple[Sequence[Any], Sequence[int]]]) -> Columns:

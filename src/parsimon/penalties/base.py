@@ -10,8 +10,8 @@ import numpy as np
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.groupings import FeatureTable
-from parsimon.groups import Groups
+from parsimon.penalties.groupings import FeatureTable
+from parsimon.penalties.groups import Groups
 
 
 class Penalty(Protocol):
@@ -20,7 +20,7 @@ class Penalty(Protocol):
     A penalty may offer more than what follows; who needs it looks whether it is there.
 
     - ``conjugate(z) -> float``: Ω*(z) = sup_w z·w − Ω(w), infinite where there is no bound. With it, lower bounds on
-      the optimum are as tight as they can be (parsimon/certificate.py).
+      the optimum are as tight as they can be (parsimon/solvers/certificate.py).
     - ``majorizer(w) -> Array``: numbers c_k ≥ 0 with Ω(u) ≤ Ω(w) + ½ Σ_k c_k (u_k² − w_k²) for all u, or, where
       c_k = ∞ because w_k = 0, for all u with u_k = 0. With them, a solver for L2 penalties solves Ω by reweighting.
     - ``separated(n_features)``: Ω, or what it has besides groups, as absolute values and parabolas of single weights.

@@ -10,10 +10,10 @@ import numpy as np
 from parsimon._core import dot
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.groupings import ByTemplate, Grouping
-from parsimon.groups import Groups
 from parsimon.penalties.base import BasePenalty, check_strengths
 from parsimon.penalties.elastic_net import ElasticNet, Separable, soft_threshold
+from parsimon.penalties.groupings import ByTemplate, Grouping
+from parsimon.penalties.groups import Groups
 from parsimon.penalties.l1_ball import simplex_thresholds
 
 Self = TypeVar("Self", bound="GroupPenalty")
@@ -258,7 +258,7 @@ class GroupLasso(GroupPenalty):
     `groups` are `Groups`, or a grouping such as `ByTemplate()`; `norm` is 2 or ``"inf"``.
 
     >>> import numpy as np
-    >>> from parsimon.groups import Groups
+    >>> from parsimon.penalties.groups import Groups
     >>> from parsimon.penalties import GroupLasso
     >>> penalty = GroupLasso(1.0, Groups.from_lists([[0, 1], [2]], n_features=3, weight="ones"))
     >>> penalty.prox(np.array([3.0, 4.0, 0.5]), 1.0)

@@ -11,8 +11,8 @@ import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.groups import Groups
 from parsimon.penalties.group_lasso import GroupPenalty, clip_groups, shrink_factors
+from parsimon.penalties.groups import Groups
 
 MOST_PASSES = 10_000
 DENSE = 500  # atoms up to which a system of that many equations is solved as a dense one
@@ -29,7 +29,7 @@ class OverlappingGroupLasso(GroupPenalty):
     shortcut: see `TreeLasso`.
 
     >>> import numpy as np
-    >>> from parsimon.groups import Groups
+    >>> from parsimon.penalties.groups import Groups
     >>> from parsimon.penalties import OverlappingGroupLasso
     >>> penalty = OverlappingGroupLasso(1.0, Groups.from_lists([[0, 1], [1, 2]], n_features=3, weight="ones"))
     >>> penalty.prox(np.array([2.0, 0.5, 0.0]), 1.0)
@@ -81,7 +81,7 @@ class TreeLasso(OverlappingGroupLasso):
     inside it have left (Jenatton et al. 2011, for the norms 2 and ∞).
 
     >>> import numpy as np
-    >>> from parsimon.groups import Groups
+    >>> from parsimon.penalties.groups import Groups
     >>> from parsimon.penalties import TreeLasso
     >>> penalty = TreeLasso(1.0, Groups.from_lists([[0, 1, 2], [2]], n_features=3, weight="ones"))
     >>> penalty.prox(np.array([3.0, 0.0, 5.0]), 1.0)

@@ -7,8 +7,8 @@ from typing import Any
 
 from parsimon.arrays import Array
 from parsimon.errors import ParsimonError
-from parsimon.groups import Groups
 from parsimon.penalties.group_lasso import GroupPenalty
+from parsimon.penalties.groups import Groups
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class SentenceLasso(GroupPenalty):
     operator worth the name; ADMM gives every token a copy of its weight instead.
 
     >>> import numpy as np
-    >>> from parsimon.groups import Groups
+    >>> from parsimon.penalties.groups import Groups
     >>> from parsimon.penalties import SentenceLasso
     >>> sentences = Groups(np.array([0, 2, 5]), np.array([0, 1, 1, 2, 2]), np.ones(2), n_features=3)
     >>> SentenceLasso(1.0, sentences, l1=0.5).value(np.array([0.0, 1.0, 0.0]))

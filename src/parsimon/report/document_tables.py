@@ -19,8 +19,8 @@ from parsimon.report.tables import (
 )
 
 if TYPE_CHECKING:
-    from parsimon.document_inspect import WordShare, WordWeight
-    from parsimon.metrics import Evaluation
+    from parsimon.tasks.documents.inspect import WordShare, WordWeight
+    from parsimon.tasks.sequences.metrics import Evaluation
 
 
 def evaluation_text(evaluation: Evaluation) -> str:

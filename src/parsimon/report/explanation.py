@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from parsimon.relevance import ExplainedDocument, ExplainedSentence
+    from parsimon.tasks.documents.explain import ExplainedDocument, ExplainedSentence
 
 # From weak to strong; dark ink on light colours can be read whatever the terminal's own background is.
 TOWARDS = ("#dcf5dc", "#b4e6b4", "#82d282", "#4bbe4b")

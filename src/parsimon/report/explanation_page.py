@@ -9,7 +9,7 @@ from parsimon.report.explanation import LEAST, heavy_contribution, largest_log_o
 from parsimon.report.page import rendered, signed
 
 if TYPE_CHECKING:
-    from parsimon.relevance import ExplainedDocument, ExplainedSentence, ExplainedToken
+    from parsimon.tasks.documents.explain import ExplainedDocument, ExplainedSentence, ExplainedToken
 
 FAINTEST, STRONGEST = 0.07, 0.5  # opacities of shades: the text on them must stay easy to read
 MOST_LABELS = 6  # bars of a document
@@ -29,8 +29,8 @@ def explanation_page(
 
     `names` are the documents' names, and `gold` their right labels, if these are known.
 
-    >>> from parsimon.document_model import DocumentModel
-    >>> from parsimon.relevance import explain
+    >>> from parsimon.tasks.documents.model import DocumentModel
+    >>> from parsimon.tasks.documents.explain import explain
     >>> model = DocumentModel(("bad", "good"), ("fine", "dull"), [[2.0], [-1.0]], [0.0])
     >>> page = explanation_page(explain(model, ["A fine film. But dull in parts."]))
     >>> page.splitlines()[0]

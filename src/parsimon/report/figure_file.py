@@ -6,8 +6,8 @@ import io
 from pathlib import Path
 from typing import Any
 
-from parsimon.atomic import write_atomically
 from parsimon.errors import ParsimonError
+from parsimon.files import write_atomically
 
 ENDINGS = (".png", ".svg", ".pdf")
 

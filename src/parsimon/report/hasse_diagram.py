@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray
 from parsimon.errors import ParsimonError
-from parsimon.template_order import TemplateOrder, tally
+from parsimon.features.template_order import TemplateOrder, tally
+from parsimon.report.figure_file import save_figure
 
 _SWEEPS = 24
 
@@ -140,8 +143,21 @@ def _ascending(values: Array) -> Array:
     return np.repeat([mean for mean, _ in pools], [count for _, count in pools])
 
 
-def draw(order: TemplateOrder, kept: BoolArray | None) -> Any:
-    """A matplotlib figure: coarse templates on the left, fine ones on the right."""
+def draw_template_order(
+    order: TemplateOrder, path: str | os.PathLike[str] | None = None, kept: BoolArray | None = None
+) -> Any:
+    """The Hasse diagram as a matplotlib figure, coarse on the left and fine on the right.
+
+    With `kept` (one truth value a template), templates that are kept are filled, the others hollow. With `path`, the
+    figure is written there too, in the format that the file's name ends in.
+    """
+    figure = _draw(order, order.checked(kept))
+    if path is not None:
+        save_figure(figure, Path(path))
+    return figure
+
+
+def _draw(order: TemplateOrder, kept: BoolArray | None) -> Any:
     try:
         figures, patches = import_module("matplotlib.figure"), import_module("matplotlib.patches")
     except ImportError as error:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parsimon import inspect as look
 from parsimon.report.page import rendered, signed
+from parsimon.tasks.sequences import inspect as look
 
 if TYPE_CHECKING:
     from parsimon.arrays import Array
-    from parsimon.sequence_model import SequenceModel
+    from parsimon.tasks.sequences.model import SequenceModel
 
 MATRIX = 48  # labels up to which a matrix of label pairs fits a screen
 LISTED = 40  # label pairs that are listed in its place

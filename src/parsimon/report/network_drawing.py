@@ -10,6 +10,7 @@ import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
+from parsimon.tasks.networks.model import NetworkModel
 
 ROUNDS = 300  # of Fruchterman & Reingold
 LONGEST = 18  # characters of a name
@@ -83,6 +84,11 @@ def _lying(place: Array) -> Array:
     centred = place - place.mean(axis=0)
     _, vectors = np.linalg.eigh(centred.T @ centred)
     return np.asarray(centred @ vectors[:, ::-1])
+
+
+def draw_model(model: NetworkModel, axes: Any = None, *, seed: int = 0) -> Any:
+    """A network as a matplotlib figure."""
+    return draw_network(model.names, model.edges, model.strengths, model.signed, axes=axes, seed=seed)
 
 
 def draw_network(

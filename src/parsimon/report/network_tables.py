@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from parsimon.report.tables import facts, file_size, objective_text, of, table
 
 if TYPE_CHECKING:
-    from parsimon.network_model import Edge
+    from parsimon.tasks.networks.model import Edge
 
 SCORES = {
     "pseudo-likelihood": "log pseudo-likelihood",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parsimon.report.tables import table
 
 if TYPE_CHECKING:
-    from parsimon.parser_metrics import ArcCounts, AttachmentScores, ParserScores
+    from parsimon.tasks.parsing.metrics import ArcCounts, AttachmentScores, ParserScores
 
 
 def parser_scores_text(scores: ParserScores, *, details: bool = True) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from parsimon.arrays import Array
-    from parsimon.inspect import Feature, Share
-    from parsimon.metrics import Evaluation
+    from parsimon.tasks.sequences.inspect import Feature, Share
+    from parsimon.tasks.sequences.metrics import Evaluation
 
 MATRIX = 12  # labels up to which a matrix fits a terminal
 LISTED = 20  # entries of a list that takes a larger matrix's place
@@ -45,7 +45,7 @@ def evaluation_text(evaluation: Evaluation, *, raw: bool = False, outputs: str =
 
     `outputs` is what the tokens make up.
     """
-    from parsimon.metrics import has_spans
+    from parsimon.tasks.sequences.metrics import has_spans
 
     if raw or has_spans(evaluation.labels):
         return evaluation.conlleval()
@@ -71,7 +71,7 @@ def evaluation_record(evaluation: Evaluation, *, raw: bool = False) -> dict[str,
     Spans (pooled over types, conlleval's numbers) where labels mark any; else labels, each label's score
     counting the same.
     """
-    from parsimon.metrics import has_spans
+    from parsimon.tasks.sequences.metrics import has_spans
 
     record = evaluation.to_dict()
     if raw or has_spans(evaluation.labels):
@@ -152,7 +152,7 @@ def summary_facts(
         if scores:
             pairs += [("", f"{score:10.4g}  {name}") for name, score in training["selection"]["templates"]]
     if training.get("growth"):
-        from parsimon.growth import GrownStage
+        from parsimon.selection.growth import GrownStage
 
         stages = enumerate(training["growth"]["stages"], start=1)
         pairs += [(f"stage {n}", str(GrownStage(**stage))) for n, stage in stages]

@@ -2,144 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields
+from typing import TYPE_CHECKING
 
-from parsimon.errors import ParsimonError
-from parsimon.problem import Problem
-from parsimon.solvers.active_groups import ActiveGroups
-from parsimon.solvers.adaptive import Adaptive
-from parsimon.solvers.admm import ADMM
-from parsimon.solvers.base import (
-    Event,
-    Iterate,
-    Requires,
-    Result,
-    Solver,
-    Status,
-    Weights,
-    check_compatible,
+from parsimon.lazy import exports
+
+if TYPE_CHECKING:
+    from parsimon.solvers.active_groups import ActiveGroups as ActiveGroups
+    from parsimon.solvers.adaptive import Adaptive as Adaptive
+    from parsimon.solvers.admm import ADMM as ADMM
+    from parsimon.solvers.base import Event as Event
+    from parsimon.solvers.base import Iterate as Iterate
+    from parsimon.solvers.base import Requires as Requires
+    from parsimon.solvers.base import Result as Result
+    from parsimon.solvers.base import Solver as Solver
+    from parsimon.solvers.base import Status as Status
+    from parsimon.solvers.base import check_compatible as check_compatible
+    from parsimon.solvers.block_coordinate_descent import BlockCoordinateDescent as BlockCoordinateDescent
+    from parsimon.solvers.choice import choose_solver as choose_solver
+    from parsimon.solvers.cutting_plane import CuttingPlane as CuttingPlane
+    from parsimon.solvers.driver import Monitor as Monitor
+    from parsimon.solvers.driver import Validation as Validation
+    from parsimon.solvers.driver import drive as drive
+    from parsimon.solvers.fista import FISTA as FISTA
+    from parsimon.solvers.frank_wolfe import FrankWolfe as FrankWolfe
+    from parsimon.solvers.gauss_seidel import GaussSeidel as GaussSeidel
+    from parsimon.solvers.grafting import Grafting as Grafting
+    from parsimon.solvers.lbfgs import LBFGS as LBFGS
+    from parsimon.solvers.one_slack import OneSlack as OneSlack
+    from parsimon.solvers.online import Budget as Budget
+    from parsimon.solvers.online import Decreasing as Decreasing
+    from parsimon.solvers.online import Online as Online
+    from parsimon.solvers.online import PassiveAggressive as PassiveAggressive
+    from parsimon.solvers.owlqn import OWLQN as OWLQN
+    from parsimon.solvers.projected_subgradient import ProjectedSubgradient as ProjectedSubgradient
+    from parsimon.solvers.proximal_newton import ProximalNewton as ProximalNewton
+    from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton as ProximalQuasiNewton
+    from parsimon.solvers.registry import SOLVERS as SOLVERS
+    from parsimon.solvers.sgd_l1 import SGDL1 as SGDL1
+    from parsimon.solvers.sgd_l1 import Exponential as Exponential
+    from parsimon.solvers.smoothing import Smoothing as Smoothing
+    from parsimon.solvers.subgradient import Subgradient as Subgradient
+    from parsimon.solvers.working_set import WorkingSet as WorkingSet
+    from parsimon.weights import Weights as Weights
+
+__all__, __getattr__, __dir__ = exports(
+    __name__,
+    {
+        "parsimon.weights": ("Weights",),
+        "active_groups": ("ActiveGroups",),
+        "adaptive": ("Adaptive",),
+        "admm": ("ADMM",),
+        "base": ("Event", "Iterate", "Requires", "Result", "Solver", "Status", "check_compatible"),
+        "block_coordinate_descent": ("BlockCoordinateDescent",),
+        "choice": ("choose_solver",),
+        "cutting_plane": ("CuttingPlane",),
+        "driver": ("Monitor", "Validation", "drive"),
+        "fista": ("FISTA",),
+        "frank_wolfe": ("FrankWolfe",),
+        "gauss_seidel": ("GaussSeidel",),
+        "grafting": ("Grafting",),
+        "lbfgs": ("LBFGS",),
+        "one_slack": ("OneSlack",),
+        "online": ("Budget", "Decreasing", "Online", "PassiveAggressive"),
+        "owlqn": ("OWLQN",),
+        "projected_subgradient": ("ProjectedSubgradient",),
+        "proximal_newton": ("ProximalNewton",),
+        "proximal_quasi_newton": ("ProximalQuasiNewton",),
+        "registry": ("SOLVERS",),
+        "sgd_l1": ("SGDL1", "Exponential"),
+        "smoothing": ("Smoothing",),
+        "subgradient": ("Subgradient",),
+        "working_set": ("WorkingSet",),
+    },
 )
-from parsimon.solvers.block_coordinate_descent import BlockCoordinateDescent
-from parsimon.solvers.cutting_plane import CuttingPlane
-from parsimon.solvers.driver import Monitor, Validation, drive
-from parsimon.solvers.fista import FISTA
-from parsimon.solvers.frank_wolfe import FrankWolfe
-from parsimon.solvers.gauss_seidel import GaussSeidel
-from parsimon.solvers.grafting import Grafting
-from parsimon.solvers.lbfgs import LBFGS
-from parsimon.solvers.one_slack import OneSlack
-from parsimon.solvers.online import Budget, Decreasing, Online, PassiveAggressive
-from parsimon.solvers.owlqn import OWLQN
-from parsimon.solvers.projected_subgradient import ProjectedSubgradient
-from parsimon.solvers.proximal_newton import ProximalNewton
-from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
-from parsimon.solvers.sgd_l1 import SGDL1, Exponential
-from parsimon.solvers.smoothing import Smoothing
-from parsimon.solvers.subgradient import Subgradient
-from parsimon.solvers.working_set import WorkingSet
-
-__all__ = [
-    "ADMM",
-    "FISTA",
-    "LBFGS",
-    "OWLQN",
-    "SGDL1",
-    "SOLVERS",
-    "ActiveGroups",
-    "Adaptive",
-    "BlockCoordinateDescent",
-    "Budget",
-    "CuttingPlane",
-    "Decreasing",
-    "Event",
-    "Exponential",
-    "FrankWolfe",
-    "GaussSeidel",
-    "Grafting",
-    "Iterate",
-    "Monitor",
-    "OneSlack",
-    "Online",
-    "PassiveAggressive",
-    "ProjectedSubgradient",
-    "ProximalNewton",
-    "ProximalQuasiNewton",
-    "Requires",
-    "Result",
-    "Smoothing",
-    "Solver",
-    "Status",
-    "Subgradient",
-    "Validation",
-    "Weights",
-    "WorkingSet",
-    "choose_solver",
-    "drive",
-]
-
-
-def _working_set_owlqn(tol: float = 1e-5) -> WorkingSet:
-    return WorkingSet(tol=tol, inner=OWLQN(tol=0.0), steps=(20, 60, 200))
-
-
-def _working_set_groups(tol: float = 1e-5) -> WorkingSet:
-    return WorkingSet(tol=tol, inner=ActiveGroups(tol=0.0), steps=(50, 100, 200, 500))
-
-
-def _grafting_light(tol: float = 1e-5) -> Grafting:
-    return Grafting(tol=tol, steps=1)
-
-
-def _mira() -> Online:
-    return Online(step=PassiveAggressive())
-
-
-# By name; `auto` takes the first that fits the problem. Solvers with working sets look at all features only now and
-# then; they differ in what they do in between: proximal quasi-Newton, OWL-QN, or (for groups) proximal gradient and
-# quasi-Newton in turn.
-SOLVERS: dict[str, Callable[..., Solver]] = {
-    "lbfgs": LBFGS,
-    "proximal-newton": ProximalNewton,
-    "working-set": WorkingSet,
-    "owlqn": _working_set_owlqn,
-    "admm": ADMM,
-    "block-working-set": _working_set_groups,
-    "bcd": BlockCoordinateDescent,
-    "fista": FISTA,
-    "grafting-light": _grafting_light,
-    "grafting": Grafting,
-    "gauss-seidel": GaussSeidel,
-    "frank-wolfe": FrankWolfe,
-    "smoothing": Smoothing,
-    "subgradient": Subgradient,
-    "cutting-plane": CuttingPlane,
-    "em": Adaptive,
-    "one-slack": OneSlack,
-    "projected-subgradient": ProjectedSubgradient,
-    "mira": _mira,
-    "sgd": Online,
-    "sgd-l1": SGDL1,
-}
-
-
-def choose_solver(solver: str | Solver, problem: Problem, tol: float | None = None) -> Solver:
-    """A solver by name, the one given, or with ``auto`` the first that fits; refused if it cannot work."""
-    able = {name: make() for name, make in SOLVERS.items()}
-    if not isinstance(solver, str):
-        check_compatible(solver, problem, able)
-        return solver
-    if solver == "auto":
-        fitting = [name for name, kind in able.items() if kind.requires.missing(problem) is None]
-        solver = fitting[0] if fitting else "subgradient"
-    elif solver not in SOLVERS:
-        raise ParsimonError(f"there is no solver called {solver!r}; choose from auto, {', '.join(SOLVERS)}.")
-    chosen = able[solver]
-    if tol is not None:
-        if "tol" not in {f.name for f in fields(chosen)}:  # type: ignore[arg-type]
-            raise ParsimonError(
-                f"the solver {solver} runs for so many epochs and has no tolerance; leave it out."
-            )
-        chosen = SOLVERS[solver](tol=tol)
-    check_compatible(chosen, problem, able, solver)
-    return chosen

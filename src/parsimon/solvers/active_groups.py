@@ -16,10 +16,12 @@ import numpy as np
 
 from parsimon.arrays import Array
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights, residual, scale_at_zero
+from parsimon.solvers.base import Iterate, Known, Requires, Status, residual, scale_at_zero
 from parsimon.solvers.fista import FISTA, Lipschitz
 from parsimon.solvers.lbfgs import Everywhere, InverseHessian, quasi_newton
 from parsimon.solvers.owlqn import Orthants
+from parsimon.solvers.working_set import WorkingSet
+from parsimon.weights import Weights
 
 
 @dataclass(frozen=True)
@@ -129,3 +131,8 @@ class ActiveGroups:
             vanishing = penalty.groups.norms(values)[alive] < 1e-3 * first[alive]
             if step.status is not None or number >= self.newton or np.any(vanishing & (first[alive] > 0)):
                 return
+
+
+def working_set_groups(tol: float = 1e-5) -> WorkingSet:
+    """Working sets of whole groups."""
+    return WorkingSet(tol=tol, inner=ActiveGroups(tol=0.0), steps=(50, 100, 200, 500))

@@ -23,8 +23,9 @@ import numpy as np
 from parsimon.arrays import Array
 from parsimon.penalties.elastic_net import ElasticNet
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Solver, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, Solver, Status
 from parsimon.solvers.frank_wolfe import FrankWolfe, MarginDual
+from parsimon.weights import Weights
 
 
 @dataclass(frozen=True)

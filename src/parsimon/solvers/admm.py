@@ -20,14 +20,15 @@ import numpy as np
 
 from parsimon._core import GroupCopies
 from parsimon.arrays import Array, BoolArray
-from parsimon.certificate import SplitDual, split_lower_bound
 from parsimon.errors import ParsimonError
 from parsimon.penalties.elastic_net import ElasticNet
 from parsimon.penalties.group_lasso import Split
 from parsimon.penalties.pulled import Pulled
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, Status
+from parsimon.solvers.certificate import SplitDual, split_lower_bound
 from parsimon.solvers.proximal_newton import Point, newton_step
+from parsimon.weights import Weights
 
 Stopping = Literal["certified", "paper"]
 

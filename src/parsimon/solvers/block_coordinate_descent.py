@@ -20,8 +20,9 @@ import numpy as np
 
 from parsimon.errors import ParsimonError
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, Status
 from parsimon.solvers.working_set import look_at_all
+from parsimon.weights import Weights
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parsimon.arrays import Array
-from parsimon.certificate import lower_bound
 from parsimon.problem import Problem
 from parsimon.solvers.adaptive import Adaptive, Rounds
-from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, Status
+from parsimon.solvers.certificate import lower_bound
 from parsimon.solvers.frank_wolfe import FrankWolfe
 from parsimon.solvers.margin_program import MarginProgram
 from parsimon.solvers.violated_outputs import Violated, most_violated, weights_of_instances
+from parsimon.weights import Weights
 
 
 @dataclass(frozen=True)

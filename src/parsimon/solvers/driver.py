@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from parsimon.errors import ParsimonError
 from parsimon.problem import Problem
-from parsimon.solvers.base import Event, Iterate, Result, Solver, Status, Weights
+from parsimon.solvers.base import Event, Iterate, Result, Solver, Status
+from parsimon.weights import Weights
 
 
 @dataclass

@@ -18,7 +18,8 @@ import numpy as np
 from parsimon._core import dot
 from parsimon.arrays import IntArray
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights, residual, scale_at_zero
+from parsimon.solvers.base import Iterate, Known, Requires, Status, residual, scale_at_zero
+from parsimon.weights import Weights
 
 
 @dataclass

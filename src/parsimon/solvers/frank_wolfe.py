@@ -22,8 +22,9 @@ import numpy as np
 from parsimon._core import Planes
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Batch, Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, Status
 from parsimon.solvers.violated_outputs import most_violated, weights_of_instances
+from parsimon.weights import Weights
 
 
 @dataclass

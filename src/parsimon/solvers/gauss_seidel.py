@@ -17,9 +17,10 @@ from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.penalties.base import never_dropped
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Known, Requires, Status
 from parsimon.solvers.grafting import extended, inner_solver, selected
 from parsimon.solvers.working_set import InnerSolver, look_at_all
+from parsimon.weights import Weights
 
 PATIENCE = 20  # steps on a block, after which others may look at the clock
 

@@ -20,9 +20,10 @@ from parsimon.errors import ParsimonError
 from parsimon.penalties.base import Penalty, never_dropped
 from parsimon.problem import Problem
 from parsimon.solvers.active_groups import ActiveGroups
-from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Known, Requires, Status
 from parsimon.solvers.owlqn import OWLQN
 from parsimon.solvers.working_set import FeatureView, GroupView, InnerSolver, View, look_at_all
+from parsimon.weights import Weights
 
 
 @dataclass(frozen=True)
@@ -154,3 +155,8 @@ class Watched(Problem):
     def restrict(self, features: IntArray) -> Problem:
         """Of fewer features; nobody watches."""
         return self.whole.restrict(self.features[features])
+
+
+def grafting_light(tol: float = 1e-5) -> Grafting:
+    """Grafting with one step between selections (Zhu, Lao & Xing 2010)."""
+    return Grafting(tol=tol, steps=1)

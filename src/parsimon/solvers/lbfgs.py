@@ -12,7 +12,8 @@ import numpy as np
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights, scale_at_zero
+from parsimon.solvers.base import Iterate, Known, Requires, Status, scale_at_zero
+from parsimon.weights import Weights
 
 
 class InverseHessian:

@@ -18,8 +18,9 @@ from typing import ClassVar
 import numpy as np
 
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, Status
 from parsimon.solvers.simplex_qp import minimize_on_simplex
+from parsimon.weights import Weights
 
 
 @dataclass(frozen=True)

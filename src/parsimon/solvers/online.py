@@ -22,12 +22,13 @@ import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.groupings import ByTemplate, FeatureTable, Grouping
-from parsimon.groups import Groups
+from parsimon.penalties.groupings import ByTemplate, FeatureTable, Grouping
+from parsimon.penalties.groups import Groups
 from parsimon.problem import Batch, Problem
-from parsimon.solvers.base import Iterate, Requires, State, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, Status
 from parsimon.solvers.online_groups import Blocks, Device, Rows, SingleWeights, WholeBlocks
 from parsimon.structures.base import Oracle
+from parsimon.weights import State, Weights
 
 QUESTIONS = {Oracle.ARGMAX: 0, Oracle.COST_ARGMAX: 1, Oracle.MARGINALS: 2}
 
@@ -366,3 +367,8 @@ def _are_single(groups: Groups | None) -> bool:
         and bool(np.all(groups.sizes == 1))
         and np.ptp(groups.weight) == 0
     )
+
+
+def mira() -> Online:
+    """MIRA: online learning with passive-aggressive steps."""
+    return Online(step=PassiveAggressive())

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
-from parsimon.groups import Groups
+from parsimon.penalties.groups import Groups
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ import numpy as np
 
 from parsimon.arrays import Array
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Known, Requires, Weights
+from parsimon.solvers.base import Iterate, Known, Requires
 from parsimon.solvers.lbfgs import InverseHessian, quasi_newton
+from parsimon.weights import Weights
 
 
 def pseudo_gradient(w: Array, gradient: Array, l1: float | Array) -> Array:

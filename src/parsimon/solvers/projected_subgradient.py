@@ -26,9 +26,10 @@ from typing import ClassVar
 import numpy as np
 
 from parsimon.arrays import Array
-from parsimon.certificate import lower_bound
 from parsimon.problem import Batch, Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, Status
+from parsimon.solvers.certificate import lower_bound
+from parsimon.weights import Weights
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ import numpy as np
 from parsimon._core import descend_coordinates, dot
 from parsimon.arrays import Array, BoolArray
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights, residual, scale_at_zero
+from parsimon.solvers.base import Iterate, Requires, Status, residual, scale_at_zero
+from parsimon.weights import Weights
 
 SUFFICIENT = 1e-2  # the share of the predicted decrease that a step must bring
 SWEEPS = 50

@@ -24,9 +24,10 @@ from parsimon.arrays import Array
 from parsimon.errors import ParsimonError
 from parsimon.penalties import ElasticNet
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, Status
 from parsimon.solvers.online import QUESTIONS, begin, epochs_done, state_of, teach
 from parsimon.solvers.online_groups import Blocks
+from parsimon.weights import Weights
 
 STATE = ("features", "sums", "penalty", "rounds")  # what a learner is made of
 

@@ -2,7 +2,7 @@
 
 The loss T log Σ exp((s + cost)/T) is smooth, so every solver for CRFs can minimise it, with any penalty. Its marginals
 μ are a point of the hinge problem's dual. Together with the hinge objective at the same weights they give a duality gap
-(parsimon/certificate.py), and the temperature falls until that gap is small.
+(parsimon/solvers/certificate.py), and the temperature falls until that gap is small.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parsimon.arrays import Array
-from parsimon.certificate import lower_bound
 from parsimon.losses import Hinge, SmoothedHinge
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Solver, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, Solver, Status
+from parsimon.solvers.certificate import lower_bound
+from parsimon.weights import Weights
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from typing import ClassVar
 import numpy as np
 
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Requires, Status
+from parsimon.weights import Weights
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from parsimon.arrays import Array
-from parsimon.design import SparseVectors
+from parsimon.designs.base import SparseVectors
 from parsimon.problem import Batch, Problem
 from parsimon.structures.base import Structure
 

@@ -16,13 +16,15 @@ import numpy as np
 
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
-from parsimon.certificate import lower_bound
-from parsimon.groups import Groups
 from parsimon.losses import some_missing
 from parsimon.penalties.base import never_dropped
+from parsimon.penalties.groups import Groups
 from parsimon.problem import Problem, Steep
-from parsimon.solvers.base import Iterate, Known, Requires, Status, Weights
+from parsimon.solvers.base import Iterate, Known, Requires, Status
+from parsimon.solvers.certificate import lower_bound
+from parsimon.solvers.owlqn import OWLQN
 from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
+from parsimon.weights import Weights
 
 BLOCK = 1 << 20  # features whose violations are computed at a time
 
@@ -286,3 +288,8 @@ def _gap(problem: Problem, objective: float, a: float, gradient: Array, penalty:
         return None
     bound = lower_bound(a, gradient, penalty)
     return objective - bound if bound > 0 else None
+
+
+def working_set_owlqn(tol: float = 1e-5) -> WorkingSet:
+    """Working sets on which OWL-QN works."""
+    return WorkingSet(tol=tol, inner=OWLQN(tol=0.0), steps=(20, 60, 200))

@@ -13,7 +13,7 @@ from parsimon import _core
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.structures.base import Oracle
-from parsimon.workspace import Workspace
+from parsimon.structures.workspace import Workspace
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
+from parsimon.data.parents import attach_to_siblings, previous_siblings
 from parsimon.structures.chain import ChainParts, PairLayout
 from parsimon.structures.label_pairs import LabelPairs
-from parsimon.structures.tree import Tree, attach_to_siblings, previous_siblings
+from parsimon.structures.tree import Tree
 
 
 class SiblingTree(Tree):

@@ -1,0 +1,26 @@
+"""Packages whose public names are imported when they are first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def exports(
+    package: str, homes: Mapping[str, tuple[str, ...]]
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """`__all__`, `__getattr__` and `__dir__` of a package: which module each of its names comes from.
+
+    Modules are relative to the package, or begin with ``parsimon.``. Type checkers see the same names in a block
+    under ``TYPE_CHECKING``; a test compares the two.
+    """
+    home = {name: module for module, names in homes.items() for name in names}
+
+    def get(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = home[name] if home[name].startswith("parsimon.") else f"{package}.{home[name]}"
+        return getattr(import_module(module), name)
+
+    return sorted(home), get, lambda: sorted(home)

@@ -1,0 +1,28 @@
+"""The perceptron's loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from parsimon.arrays import IntArray
+from parsimon.losses.base import LabelFree, Piecewise
+from parsimon.structures.base import Oracle, Structure
+
+
+@dataclass(frozen=True)
+class Perceptron(LabelFree, Piecewise):
+    """The structured perceptron's loss: how much the best output scores above gold."""
+
+    name: ClassVar[str] = "perceptron"
+    oracle: ClassVar[Oracle] = Oracle.ARGMAX
+    smooth: ClassVar[bool] = False
+    partial_labels: ClassVar[bool] = False
+    trivial_at_zero: ClassVar[bool] = True
+
+    def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
+        """Σ max_y s(y) − s(gold), and argmax − gold."""
+        best, output = structure.argmax(scores)
+        parts = structure.indicators(output)
+        structure.add_output(parts, gold, -1.0)
+        return structure.weigh(best - structure.score(scores, gold)), parts

@@ -1,0 +1,107 @@
+"""Which templates to keep, found out before the model proper is learnt: the two-stage recipe.
+
+    1. Learn with a penalty or a budget that drops whole templates (or rank them by a filter).
+    2. Refit on those that are left, without what made the first stage choose: it shrinks weights too.
+
+(Martins et al. 2011, §4, "Sparseptron and Debiasing".) Label bigrams and biases are never dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from parsimon.arrays import Array, BoolArray
+from parsimon.designs.feature_table import FeatureTable
+from parsimon.errors import ParsimonError
+from parsimon.problem import Problem
+from parsimon.solvers.base import Event, Result, Status
+from parsimon.solvers.driver import Monitor
+from parsimon.weights import Weights
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What there is to choose from."""
+
+    problem: Problem
+    features: FeatureTable
+    gains: Callable[[], Array]  # the information gain of every template, in bits
+
+
+@dataclass(frozen=True)
+class Selected:
+    """What was chosen."""
+
+    names: list[str]
+    kept: BoolArray  # of every template
+    score: Array  # what they were ranked by: a norm, or bits
+    history: list[Event] = field(default_factory=list)
+
+    @property
+    def order(self) -> list[tuple[str, float]]:
+        """Templates and scores, best first."""
+        best = np.argsort(-self.score, kind="stable")
+        return [(self.names[m], float(self.score[m])) for m in best]
+
+    def told(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        history = [asdict(event) for event in self.history]
+        return {
+            "names": self.names,
+            "kept": self.kept.tolist(),
+            "score": self.score.tolist(),
+            "history": history,
+        }
+
+    @classmethod
+    def from_told(cls, told: dict[str, Any]) -> Selected:
+        """What `told` described."""
+        history = [Event.from_told(event) for event in told["history"]]
+        return cls(told["names"], np.array(told["kept"], bool), np.array(told["score"], float), history)
+
+
+class Selection(Protocol):
+    """A way of choosing templates."""
+
+    name: ClassVar[str]
+
+    def select(self, candidates: Candidates, monitor: Monitor) -> Selected:
+        """Chooses."""
+        ...
+
+
+def completed(result: Result) -> Result:
+    """A first stage that is interrupted leaves no model behind that could be the best so far."""
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return result
+
+
+def template_norms(features: FeatureTable, weights: Weights) -> Array:
+    """‖w_m‖₂ of the features of every template."""
+    kept = weights.nonzero()
+    assert kept.features is not None
+    squares = np.zeros(len(features.template_names()))
+    for rows, templates, numbers, values in features.parts(kept.features, kept.values):
+        attribute, _ = rows.describe(numbers)
+        squares += np.bincount(templates[attribute], weights=values**2, minlength=len(squares))
+    return np.sqrt(squares)
+
+
+def always_kept(features: FeatureTable) -> BoolArray:
+    """Templates that look at nothing but labels."""
+    out = np.zeros(len(features.template_names()), bool)
+    out[features.bias_templates()] = True
+    return out
+
+
+def selected(features: FeatureTable, kept: BoolArray, score: Array, history: list[Event]) -> Selected:
+    """A selection, with what is never dropped; refused if there is nothing else in it."""
+    always = always_kept(features)
+    if not (kept & ~always).any():
+        raise ParsimonError("no template was kept; allow a larger budget or more epochs.")
+    return Selected(features.template_names(), kept | always, score, list(history))

@@ -1,0 +1,1 @@
+"""Tasks: what each kind of model is, in one folder each. No algorithms live here."""

@@ -1,0 +1,1 @@
+"""Documents: a label for every text."""

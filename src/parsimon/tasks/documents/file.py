@@ -1,0 +1,59 @@
+"""A document model in a model file: the words that are left, their weights, and how texts are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from parsimon.arrays import IntArray
+from parsimon.data.text.reader import TextReader
+from parsimon.tasks.documents.model import DocumentModel
+from parsimon.tasks.documents.packed_strings import pack_strings, unpack_strings
+
+
+def take_apart(model: DocumentModel) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is said of a model in the header, and its arrays but the weights."""
+    header = {"labels": list(model.labels), "values": model.values, "reader": model.reader.settings()}
+    tensors: dict[str, Any] = {"bias": model.bias}
+    tensors["words.text"], tensors["words.length"] = pack_strings(model.known)
+    if model.all_idf is not None:
+        tensors["idf"] = model.all_idf
+        tensors["weighed"] = model.places
+    return header, tensors
+
+
+def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> DocumentModel:
+    """The model again, or a `ValueError` or `KeyError` that says what is wrong with it."""
+    known = unpack_strings(tensors["words.text"], tensors["words.length"])
+    if len(set(known)) != len(known):
+        raise ValueError("a word is there twice")
+    weights, bias = (tensors[name].astype(np.float64) for name in ("weights", "bias"))
+    idf = tensors["idf"].astype(np.float64) if "idf" in tensors else None
+    for values in (weights, bias, *(() if idf is None else (idf,))):
+        if not np.isfinite(values).all():
+            raise ValueError("a number is not finite")
+    if weights.ndim != 2 or bias.ndim != 1 or (idf is not None) != (header["values"] == "tf-idf"):
+        raise ValueError("weights must be a table, biases a vector, and idf is there with tf-idf")
+    weighed = known if idf is None else [known[i] for i in _places(tensors["weighed"], len(known))]
+    return DocumentModel(
+        tuple(str(label) for label in header["labels"]),
+        tuple(weighed),
+        weights,
+        bias,
+        TextReader.from_settings(dict(header["reader"])),
+        header["values"],
+        all_words=() if idf is None else tuple(known),
+        all_idf=idf,
+        info=dict(header["info"]),
+    )
+
+
+def _places(places: IntArray, n: int) -> list[int]:
+    """Numbers below n, all different."""
+    if not np.issubdtype(places.dtype, np.integer) or places.ndim != 1:
+        raise ValueError("places of words must be integers")
+    out: list[int] = places.tolist()
+    if any(not 0 <= place < n for place in out) or len(set(out)) != len(out):
+        raise ValueError("a word with a weight is not there")
+    return out

@@ -1,0 +1,1 @@
+"""Matrices: classes or numbers of rows, with groups of columns."""

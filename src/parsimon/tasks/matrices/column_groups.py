@@ -1,0 +1,107 @@
+"""Groups of a matrix's columns, or of words, as users have them: lists, a label for each column, or `Groups`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from parsimon.arrays import IntArray
+from parsimon.errors import ParsimonError
+from parsimon.penalties.groups import Groups, Rule, bounds, group_weights
+
+FORMS = "lists of columns, one label for each column, or Groups"
+
+
+def as_groups(groups: Any, n_columns: int, weight: Rule = "sqrt") -> Groups:
+    """Groups of columns; `None` makes every column one of its own. `Groups` keep the weights that they have.
+
+    >>> from parsimon.tasks.matrices.column_groups import as_groups
+    >>> as_groups([[0, 1], [1, 2]], n_columns=3).sizes.tolist()
+    [2, 2]
+    >>> labelled = as_groups(["age", "gene", "gene"], n_columns=3)
+    >>> labelled.name(1), labelled.members(1).tolist()
+    ('gene', [1, 2])
+    """
+    if groups is None:
+        return Groups.consecutive(np.arange(n_columns + 1), n_columns, weight=weight)
+    if isinstance(groups, Groups):
+        if groups.n_features != n_columns:
+            raise ParsimonError(
+                f"the groups are of {groups.n_features} columns, but X has {n_columns}; make them for these."
+            )
+        return groups
+    if isinstance(groups, str) or not hasattr(groups, "__len__") or hasattr(groups, "keys"):
+        raise ParsimonError(f"groups is {groups!r}; give {FORMS}.")
+    nested = [_is_list(each) for each in groups]
+    if not all(nested):
+        if any(nested):
+            raise ParsimonError(f"groups has both lists and single labels; give {FORMS}.")
+        return _labelled(groups, n_columns, weight)
+    lists: list[Any] = [_columns(m, each, n_columns) for m, each in enumerate(groups)]
+    return Groups.from_lists(lists, n_columns, weight=weight)
+
+
+def _is_list(each: Any) -> bool:
+    return hasattr(each, "__len__") and not isinstance(each, str | bytes)
+
+
+def _columns(m: int, members: Sequence[Any], n_columns: int) -> IntArray:
+    numbers = np.asarray(members)
+    if len(numbers) == 0:
+        return np.zeros(0, np.int64)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        raise ParsimonError(
+            f"group {m} is {members!r}; give the numbers of its columns, from 0 to {n_columns - 1}."
+        )
+    outside = numbers[(numbers < 0) | (numbers >= n_columns)]
+    if len(outside):
+        raise ParsimonError(
+            f"group {m} has column {outside[0]}, but columns of X go from 0 to {n_columns - 1}."
+        )
+    return numbers.astype(np.int64)
+
+
+def _labelled(labels: Any, n_columns: int, weight: Rule) -> Groups:
+    """One group for each label, in sorted order."""
+    if len(labels) != n_columns:
+        raise ParsimonError(
+            f"groups has {len(labels)} labels, but X has {n_columns} columns; give one for each column."
+        )
+    names, number = np.unique(np.asarray(labels), return_inverse=True)
+    sizes = np.bincount(number, minlength=len(names))
+    index = np.argsort(number, kind="stable")
+    in_order = np.array_equal(index, np.arange(n_columns))
+    weights = group_weights(weight, sizes)
+    return Groups(
+        bounds(sizes), None if in_order else index, weights, n_columns, [str(name) for name in names]
+    )
+
+
+@dataclass(frozen=True)
+class OfWords:
+    """Groups of words, given by hand: topics, a thesaurus. Words that are no features are left out.
+
+    >>> from parsimon.tasks.matrices.column_groups import OfWords
+    >>> from parsimon.tasks.documents.features import DocumentFeatures
+    >>> from parsimon.features.bag_of_words import BagOfWords
+    >>> from parsimon.data.text import TextReader
+    >>> corpus = TextReader().read(["A dog and a cat."])
+    >>> groups = OfWords([["cat", "dog", "cow"], ["car"]]).groups(DocumentFeatures(corpus, BagOfWords().fit(corpus)))
+    >>> groups.sizes.tolist()
+    [2, 0]
+    """
+
+    lists: Sequence[Sequence[str]]
+    weight: Rule = "ones"
+
+    def groups(self, features: Any) -> Groups:
+        """The groups among the words that are features."""
+        number = {word: i for i, word in enumerate(features.bag.words)}
+        for m, each in enumerate(self.lists):
+            if not _is_list(each) or not all(isinstance(word, str) for word in each):
+                raise ParsimonError(f"group {m} of words is {each!r}; give a list of words.")
+        lists = [sorted({number[word] for word in each if word in number}) for each in self.lists]
+        return Groups.from_lists(lists, len(number), weight=self.weight)

@@ -1,0 +1,183 @@
+"""The model file: safetensors arrays with a JSON header. No pickle; a hostile file gives a clear error.
+
+Only what is not zero is in it, and all integers are in the smallest types that hold them. The header's `kind` says
+what model it is of; every kind has a file of its own (`KINDS`), which takes a model apart and puts it together.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, is_dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, overload
+
+import numpy as np
+
+from parsimon.arrays import Array, IntArray
+from parsimon.errors import ParsimonError
+from parsimon.files import write_atomically_or_explain
+
+if TYPE_CHECKING:
+    from parsimon.tasks.documents.model import DocumentModel
+    from parsimon.tasks.networks.model import NetworkModel
+    from parsimon.tasks.parsing.model import ParserModel
+    from parsimon.tasks.sequences.model import SequenceModel
+
+FORMAT = 1
+Kind: TypeAlias = Literal["sequence", "document", "network", "parser"]
+# Where `take_apart(model) -> (header, tensors)` and `put_together(header, tensors) -> model` of a kind are. The
+# weights and `info` are written here, the same for all.
+KINDS = {
+    "sequence": "parsimon.tasks.sequences.file",
+    "document": "parsimon.tasks.documents.file",
+    "network": "parsimon.tasks.networks.file",
+    "parser": "parsimon.tasks.parsing.file",
+}
+
+
+class Model(Protocol):
+    """What can be in a model file: its kind is one of `KINDS`."""
+
+    kind: ClassVar[str]
+
+    @property
+    def weights(self) -> Array:
+        """Numbers, none of which need be kept if it is zero."""
+        ...
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """How it was trained."""
+        ...
+
+
+def smallest(values: IntArray) -> IntArray:
+    """The same non-negative integers in the smallest type that holds them."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
+
+
+def save_model(model: Model, path: str | Path, *, dtype: str = "float64") -> None:
+    """Writes a model; nobody ever sees half of it. `dtype` is float64 or float32 (half the size)."""
+    write_atomically_or_explain(Path(path), dump_model(model, dtype=dtype))
+
+
+def dump_model(model: Model, *, dtype: str = "float64") -> bytes:
+    """A model as bytes."""
+    from safetensors.numpy import save
+
+    if dtype not in ("float64", "float32"):
+        raise ParsimonError(f"weights are kept as float64 or float32, not {dtype!r}.")
+    if model.weights.size and np.abs(model.weights).max() > np.finfo(dtype).max:
+        raise ParsimonError("a weight is too large for float32; keep float64.")
+    header, tensors = import_module(KINDS[model.kind]).take_apart(model)
+    header = {"format": FORMAT, "kind": model.kind, **header, "info": jsonable(model.info)}
+    tensors["weights"] = model.weights.astype(dtype)
+    packed = {
+        name: np.ascontiguousarray(smallest(v) if np.issubdtype(v.dtype, np.integer) else v)
+        for name, v in tensors.items()
+    }
+    return bytes(save(packed, metadata={"parsimon": json.dumps(header, ensure_ascii=False)}))
+
+
+@overload
+def load_model(path: str | Path, kind: Literal["sequence"]) -> SequenceModel: ...
+@overload
+def load_model(path: str | Path, kind: Literal["document"]) -> DocumentModel: ...
+@overload
+def load_model(path: str | Path, kind: Literal["network"]) -> NetworkModel: ...
+@overload
+def load_model(path: str | Path, kind: Literal["parser"]) -> ParserModel: ...
+@overload
+def load_model(path: str | Path, kind: None = None) -> Any: ...
+
+
+def load_model(path: str | Path, kind: Kind | None = None) -> Any:
+    """Reads a model. A file that is not one, or is damaged or from a newer version, is an error that says so.
+
+    It is a `SequenceModel`, a `DocumentModel` or whatever was saved; one of another `kind` than the one that is needed
+    is an error, too.
+    """
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ParsimonError(f"the model {path} cannot be read: {error.strerror or error}.") from error
+    return parse_model(content, str(path), kind)
+
+
+@overload
+def parse_model(content: bytes, name: str = ..., *, kind: Literal["sequence"]) -> SequenceModel: ...
+@overload
+def parse_model(content: bytes, name: str = ..., *, kind: Literal["document"]) -> DocumentModel: ...
+@overload
+def parse_model(content: bytes, name: str = ..., *, kind: Literal["network"]) -> NetworkModel: ...
+@overload
+def parse_model(content: bytes, name: str = ..., *, kind: Literal["parser"]) -> ParserModel: ...
+@overload
+def parse_model(content: bytes, name: str = ..., kind: Kind | None = None) -> Any: ...
+
+
+def parse_model(content: bytes, name: str = "the model", kind: Kind | None = None) -> Any:
+    """A model from its bytes."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    header = _header(content, name)
+    found = str(header.get("kind"))
+    if found not in KINDS:
+        raise ParsimonError(
+            f"{name} is a model of a kind that this version of Parsimon does not know ({found})."
+        )
+    if kind is not None and found != kind:
+        raise ParsimonError(f"{name} is a {found} model, but a {kind} model is needed here.")
+    try:
+        return import_module(KINDS[found]).put_together(header, load(content))
+    except (
+        SafetensorError,
+        KeyError,
+        ValueError,
+        TypeError,
+        IndexError,
+        OverflowError,
+        AttributeError,
+        RecursionError,
+        re.error,
+    ) as error:
+        if isinstance(error.__cause__, ImportError):  # the model is all right
+            raise ParsimonError(f"{name} cannot be used: {error}") from None
+        raise ParsimonError(
+            f"{name} is damaged ({str(error).splitlines()[0] if str(error) else 'unreadable'})."
+        ) from None
+
+
+def _header(content: bytes, name: str) -> dict[str, Any]:
+    """What the file says of itself, if this version can read it."""
+    try:
+        length = int.from_bytes(content[:8], "little")
+        outer = json.loads(content[8 : 8 + length]) if 0 < length <= len(content) - 8 else None
+        header = json.loads(outer["__metadata__"]["parsimon"]) if outer else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        header = None
+    if not isinstance(header, dict) or "format" not in header:
+        raise ParsimonError(f"{name} is not a Parsimon model, or is damaged.")
+    if not isinstance(header["format"], int) or header["format"] > FORMAT:
+        raise ParsimonError(
+            f"{name} has format {header['format']}, but this version of Parsimon reads up to {FORMAT}; "
+            "it was written by a newer version, so install that."
+        )
+    return header
+
+
+def jsonable(value: Any) -> Any:
+    """Settings and histories as JSON has them."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return jsonable(asdict(value))
+    if isinstance(value, dict):
+        return {str(k): jsonable(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(v) for v in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value

@@ -1,0 +1,1 @@
+"""Networks: which columns of a table depend on each other."""

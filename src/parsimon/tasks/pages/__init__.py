@@ -1,0 +1,1 @@
+"""Web pages: the records on them."""

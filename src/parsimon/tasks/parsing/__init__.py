@@ -1,0 +1,1 @@
+"""Parsing: dependency trees of sentences."""

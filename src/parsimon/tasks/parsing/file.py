@@ -1,0 +1,58 @@
+"""A parser in a model file: two models of features, that of arcs and that of relations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from parsimon.features.arc_features import ArcFeatures
+from parsimon.tasks.parsing.model import ParserModel
+from parsimon.tasks.sequences import file as sequence_file
+from parsimon.tasks.sequences.model import SequenceModel
+
+
+def take_apart(model: ParserModel) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is said of a model in the header, and its arrays but the weights of arcs."""
+    arcs, tensors = sequence_file.take_apart(model.arcs)
+    tensors = {f"arcs.{name}": values for name, values in tensors.items()}
+    header = {
+        "arcs": arcs,
+        "projective": model.projective,
+        "single_root": model.single_root,
+        "relations": None,
+    }
+    if model.relations is not None:
+        header["relations"], more = sequence_file.take_apart(model.relations)
+        tensors |= {f"relations.{name}": values for name, values in more.items()}
+        tensors["relations.weights"] = model.relations.weights
+    return header, tensors
+
+
+def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> ParserModel:
+    """The model again, or a `ValueError` or `KeyError` that says what is wrong with it."""
+    arcs = _model(header["arcs"], {**_under("arcs", tensors), "weights": tensors["weights"]})
+    if len(arcs.labels) != 1:
+        raise ValueError("arcs have one label")
+    relations = None
+    if header["relations"] is not None:
+        relations = _model(header["relations"], _under("relations", tensors))
+    projective, single_root = header["projective"], header["single_root"]
+    if not isinstance(projective, bool) or not isinstance(single_root, bool):
+        raise ValueError("what trees there are is not said")
+    return ParserModel(arcs, relations, projective, single_root, dict(header["info"]))
+
+
+def _under(name: str, tensors: dict[str, Any]) -> dict[str, Any]:
+    return {key.removeprefix(f"{name}."): v for key, v in tensors.items() if key.startswith(f"{name}.")}
+
+
+def _model(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
+    model = sequence_file.put_together({**header, "info": {}}, tensors)
+    if (
+        not isinstance(model.space, ArcFeatures)
+        or model.index.pair.n_features
+        or not np.isfinite(model.weights).all()
+    ):
+        raise ValueError("these are no features of arcs")
+    return model

@@ -1,0 +1,158 @@
+"""A fitted dependency parser: the features of arcs that are left, their weights, and what names the relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from parsimon._core import FeatureRows
+from parsimon.arrays import Array, IntArray
+from parsimon.data.treebanks import Treebank
+from parsimon.designs.arcs import build_arcs
+from parsimon.designs.feature_index import FeatureIndex
+from parsimon.errors import ParsimonError
+from parsimon.features.arc_features import ArcFeatures
+from parsimon.features.columns import Labels
+from parsimon.features.observations import Observations, Rows
+from parsimon.structures.arborescence import Arborescence, ArcParts
+from parsimon.structures.projectivity import is_projective
+from parsimon.tasks.sequences.model import SequenceModel
+
+DECODINGS = ("mst", "minimum-risk")
+
+
+@dataclass(frozen=True)
+class ParserModel:
+    """What training leaves behind, and all that parsing needs.
+
+    `arcs` has one label, for its features speak for an arc or against it. `relations` labels words that have their
+    heads already; ``None`` if the relations are not to be told.
+    """
+
+    kind: ClassVar[str] = "parser"
+    arcs: SequenceModel
+    relations: SequenceModel | None
+    projective: bool = False
+    single_root: bool = True
+    info: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def weights(self) -> Array:
+        """The weights of the features of arcs."""
+        return self.arcs.weights
+
+    @property
+    def space(self) -> ArcFeatures:
+        """The attributes of arcs."""
+        space = self.arcs.space
+        assert isinstance(space, ArcFeatures)
+        return space
+
+    def scored(
+        self, treebank: Treebank, threads: int = 1, *, given_heads: bool = False
+    ) -> Iterator[tuple[slice, slice, Arborescence, ArcParts]]:
+        """Which sentences, which tokens, their trees and the scores of all arcs, some sentences at a time.
+
+        With `given_heads`, words that have a head in the treebank can have no other.
+        """
+        if given_heads:
+            self._check_given(treebank)
+        sentences = self.space.observe(treebank)
+        for chosen, tokens, design, trees in build_arcs(
+            self.space.dictionary,
+            sentences,
+            treebank.lengths,
+            projective=self.projective,
+            single_root=self.single_root,
+            threads=threads,
+        ):
+            scores = design.scores(self.weights)
+            if given_heads:
+                scores = trees.constrain(scores, treebank.heads[tokens])
+            yield chosen, tokens, trees, scores
+
+    def _check_given(self, treebank: Treebank) -> None:
+        """Refuses heads that are in no tree of the kind that the parser gives."""
+        trees = np.split(treebank.heads, np.cumsum(treebank.lengths)[:-1])
+        for number, heads in enumerate(trees, start=1):
+            many = self.single_root and np.sum(heads == 0) > 1
+            if many or (self.projective and not is_projective(heads)):
+                what = "several words at the root" if many else "arcs that cross"
+                raise ParsimonError(
+                    f"{treebank.name}, sentence {number} is given with {what}, which this parser does not allow; "
+                    "write _ for some of its heads."
+                )
+
+    def decode(
+        self, treebank: Treebank, *, decoding: str = "mst", given_heads: bool = False, threads: int = 1
+    ) -> IntArray:
+        """The head of every word: those of the best tree, or of the one with the fewest wrong heads expected."""
+        if decoding not in DECODINGS:
+            raise ParsimonError(f"decoding must be one of {', '.join(DECODINGS)}, not {decoding!r}.")
+        heads = np.empty(treebank.n_tokens, np.int32)
+        for _, tokens, trees, scores in self.scored(treebank, threads, given_heads=given_heads):
+            heads[tokens] = trees.argmax(scores)[1] if decoding == "mst" else trees.minimum_risk(scores)
+        return heads
+
+    def marginals(
+        self, treebank: Treebank, *, given_heads: bool = False, threads: int = 1
+    ) -> tuple[list[Array], Array]:
+        """P(arc | sentence): for every sentence words × heads (0 is the root); and log Z of every sentence."""
+        out: list[Array] = []
+        log_z = np.empty(len(treebank))
+        for chosen, _, trees, scores in self.scored(treebank, threads, given_heads=given_heads):
+            log_z[chosen], parts = trees.marginals(scores)
+            sizes = trees.lengths * (trees.lengths + 1)
+            pieces = np.split(parts.arc, np.cumsum(sizes)[:-1])
+            out += [piece.reshape(n, n + 1) for piece, n in zip(pieces, trees.lengths.tolist(), strict=True)]
+        return out, log_z
+
+    def kbest(
+        self, treebank: Treebank, k: int, *, given_heads: bool = False, threads: int = 1
+    ) -> tuple[Array, IntArray]:
+        """The k best trees: log-probabilities (k, sentences), −∞ where there are fewer, and heads (k, words)."""
+        values = np.empty((k, len(treebank)))
+        heads = np.empty((k, treebank.n_tokens), np.int32)
+        for chosen, tokens, trees, scores in self.scored(treebank, threads, given_heads=given_heads):
+            values[:, chosen], heads[:, tokens] = trees.kbest(scores, k)
+            values[:, chosen] -= trees.marginals(scores)[0]
+        return values, heads
+
+    def name_relations(self, treebank: Treebank, heads: IntArray, *, threads: int = 1) -> Labels | None:
+        """The relations of words to these heads."""
+        if self.relations is None:
+            return None
+        space = self.relations.space
+        assert isinstance(space, ArcFeatures)
+        observations = observe_arcs(space, treebank, heads)
+        ids = self.relations.decode(observations, threads=threads)
+        return Labels(ids, treebank.lengths, self.relations.labels)
+
+    def parse(
+        self, treebank: Treebank, *, decoding: str = "mst", given_heads: bool = False, threads: int = 1
+    ) -> Treebank:
+        """The same sentences with predicted heads and relations; everything else in them stays as it is."""
+        heads = self.decode(treebank, decoding=decoding, given_heads=given_heads, threads=threads)
+        return treebank.with_heads(heads, self.name_relations(treebank, heads, threads=threads))
+
+
+def observe_arcs(
+    space: ArcFeatures, treebank: Treebank, heads: IntArray, sentences: Any = None
+) -> Observations:
+    """The attributes of the arc into every word (none where the head is −1), each word as a sequence by itself."""
+    if sentences is None:
+        sentences = space.observe(treebank)
+    start, index = space.dictionary.attributes(
+        sentences, 0, len(treebank), np.ascontiguousarray(heads, np.int32)
+    )
+    n = treebank.n_tokens
+    nothing = Rows(np.zeros(n + 1, np.int64), np.zeros(0, np.int32))
+    return Observations(Rows(start, index), nothing, np.ones(n, np.int32))
+
+
+def index_of_arcs(space: ArcFeatures) -> FeatureIndex:
+    """One feature an attribute."""
+    return FeatureIndex(1, FeatureRows(space.n_node, 1), FeatureRows(0, 1))

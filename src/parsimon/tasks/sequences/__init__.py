@@ -1,0 +1,1 @@
+"""Sequences: a label for every token."""

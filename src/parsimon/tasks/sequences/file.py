@@ -1,0 +1,72 @@
+"""A sequence model in a model file: the labels of each feature, and the strings and tuples of what is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from parsimon.designs.feature_index import FeatureIndex
+from parsimon.features.arc_features import ArcFeatures
+from parsimon.features.item_features import ItemFeatures, MatrixFeatures
+from parsimon.features.template_features import TemplateFeatures
+from parsimon.tasks.sequences.model import SequenceModel
+from parsimon.tasks.sequences.second_order import TagPairs
+from parsimon.tasks.trees.seen_below import below_from_told, told_below
+
+SPACES: dict[str, Any] = {
+    space.kind: space for space in (TemplateFeatures, ItemFeatures, MatrixFeatures, ArcFeatures)
+}
+
+
+def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is said of a model in the header, and its arrays but the weights."""
+    settings, arrays = model.space.state()
+    tensors: dict[str, Any] = {f"space.{name}": values for name, values in arrays.items()}
+    for name, rows in (("node", model.index.node), ("pair", model.index.pair)):
+        attribute, column = rows.describe(np.arange(rows.n_features, dtype=np.int64))
+        tensors[f"{name}.features"] = np.bincount(attribute, minlength=rows.n_attributes)
+        tensors[f"{name}.column"] = column
+    space = {"kind": model.space.kind, **settings}
+    header = {"labels": list(model.labels), "order": model.order, "space": space}
+    if model.below is not None:
+        header["below"] = told_below(model.below)
+    return header, tensors
+
+
+def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
+    """The model again, or a `ValueError` or `KeyError` that says what is wrong with it."""
+    labels = tuple(str(label) for label in header["labels"])
+    settings = dict(header["space"])
+    space_class = SPACES[settings.pop("kind")]
+    arrays = {name.removeprefix("space."): v for name, v in tensors.items() if name.startswith("space.")}
+    space = space_class.from_state(settings, arrays)
+    weights = tensors["weights"].astype(np.float64)
+    if weights.ndim != 1 or not np.isfinite(weights).all():
+        raise ValueError("a weight is not finite, or weights are not a vector")
+    if len(set(labels)) != len(labels) or not labels:
+        raise ValueError("labels must be there, and differ")
+    index = FeatureIndex(
+        len(labels),
+        _rows(tensors, "node", space.n_node, len(labels)),
+        _rows(tensors, "pair", space.n_pair, len(labels) ** 2),
+    )
+    if index.n_features != len(weights):
+        raise ValueError("there are not as many weights as features")
+    order = header.get("order", 1)
+    if order == 2:
+        TagPairs.parse(labels)
+    elif order != 1:
+        raise ValueError(f"labels of order {order} are not known here")
+    below = below_from_told(header["below"], len(labels)) if "below" in header else None
+    return SequenceModel(labels, space, index, weights, dict(header["info"]), order, below)
+
+
+def _rows(tensors: dict[str, Any], name: str, n_attributes: int, width: int) -> Any:
+    from parsimon._core import FeatureRows
+
+    counts = tensors[f"{name}.features"].astype(np.int64)
+    if len(counts) != n_attributes:
+        raise ValueError("there are not as many attributes as the header says")
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return FeatureRows(n_attributes, width, start, tensors[f"{name}.column"].astype(np.int32))

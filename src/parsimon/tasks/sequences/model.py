@@ -1,0 +1,223 @@
+"""A fitted sequence labeller: labels, the attributes that are left, and their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from parsimon.arrays import Array, IntArray
+from parsimon.designs.chains import build_chain, width
+from parsimon.designs.feature_index import FeatureIndex
+from parsimon.errors import ParsimonError
+from parsimon.features.columns import Columns, Labels
+from parsimon.features.observations import Observations
+from parsimon.features.space import NumberedFeatures
+from parsimon.structures.chain import Chain, ChainParts
+from parsimon.structures.label_schemes import Transitions
+from parsimon.structures.workspace import Workspace
+from parsimon.tasks.sequences.second_order import TagPairs
+from parsimon.weights import Weights
+
+BATCH = 1 << 21  # part scores held at a time while predicting
+
+
+@dataclass(frozen=True)
+class SequenceModel:
+    """What training leaves behind, and all that prediction needs.
+
+    Only attributes with a non-zero weight are in `space`; `index` lists their labels; `weights` has one
+    number for each, none of them zero.
+    """
+
+    kind: ClassVar[str] = "sequence"
+    labels: tuple[str, ...]
+    space: NumberedFeatures
+    index: FeatureIndex
+    weights: Array
+    info: dict[str, Any] = field(default_factory=dict)
+    order: int = 1  # with 2, labels are pairs of tags (see second_order.py); what comes out are tags
+    below: Transitions | None = None  # in trees with steps from siblings (see seen_below.py)
+
+    @classmethod
+    def from_weights(
+        cls,
+        labels: tuple[str, ...],
+        space: NumberedFeatures,
+        index: FeatureIndex,
+        weights: Weights,
+        info: dict[str, Any],
+        order: int = 1,
+    ) -> SequenceModel:
+        """Keeps what is not zero."""
+        kept = weights.nonzero()
+        assert kept.features is not None
+        node, pair = index.split(kept.features)
+        node_attribute, node_column = index.node.describe(np.ascontiguousarray(node, np.int64))
+        pair_attribute, pair_column = index.pair.describe(np.ascontiguousarray(pair, np.int64))
+        alive = [np.zeros(space.n_node, bool), np.zeros(space.n_pair, bool)]
+        alive[0][node_attribute] = True
+        alive[1][pair_attribute] = True
+        small = FeatureIndex(
+            len(labels),
+            listed_rows(node_attribute, node_column, alive[0], len(labels)),
+            listed_rows(pair_attribute, pair_column, alive[1], len(labels) ** 2),
+        )
+        return cls(labels, space.keep(*alive), small, np.ascontiguousarray(kept.values), info, order)
+
+    @property
+    def n_labels(self) -> int:
+        """How many labels there are."""
+        return len(self.labels)
+
+    @cached_property
+    def pairs(self) -> TagPairs | None:
+        """What labels are made of, where they are pairs."""
+        return TagPairs.parse(self.labels) if self.order == 2 else None
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """What is predicted: the labels, or the tags that they are pairs of."""
+        return self.labels if self.pairs is None else self.pairs.tags
+
+    def _possible(self, allowed: Transitions | None) -> Transitions | None:
+        """What is allowed of tags, said of labels."""
+        if self.pairs is None:
+            return allowed if self.below is None else self.below if allowed is None else self.below & allowed
+        return self.pairs.transitions if allowed is None else self.pairs.lifted(allowed)
+
+    def _given(self, chain: Chain, scores: ChainParts, tags: IntArray) -> ChainParts:
+        """Scores under which only labellings with the given tags (−1 where free) are possible."""
+        if self.pairs is None:
+            return chain.constrain(scores, tags)
+        scores.node[self.pairs.others(tags)] = -np.inf
+        return scores
+
+    def scored(
+        self, observations: Observations, threads: int, allowed: Transitions | None = None
+    ) -> Iterator[tuple[slice, slice, Chain, ChainParts]]:
+        """Sequences in batches, with their chains and part scores; forbidden labels and pairs score −∞."""
+        workspace, possible = Workspace(), self._possible(allowed)
+        size = max(BATCH // width(observations, self.index, possible), 1)
+        for chosen, tokens, part in observations.batches(size):
+            design, chain = build_chain(
+                part, self.index, allowed=possible, threads=threads, workspace=workspace
+            )
+            chain.first = chosen.start
+            yield chosen, tokens, chain, design.scores(self.weights)
+
+    def decode(
+        self,
+        observations: Observations,
+        *,
+        threads: int = 1,
+        allowed: Transitions | None = None,
+        given: IntArray | None = None,
+        minimum_risk: bool = False,
+    ) -> IntArray:
+        """The labels of the best sequences; `given` fixes labels (−1 leaves a token free).
+
+        With `minimum_risk`, those of the sequences of which the fewest wrong labels are expected.
+        """
+        gather = None if self.pairs is None else self._worth_of_tags
+        out = np.empty(observations.n_tokens, np.int32)
+        for _, tokens, chain, scores in self.scored(observations, threads, allowed):
+            if given is not None:
+                scores = self._given(chain, scores, given[tokens])
+            best = chain.minimum_risk(scores, gather) if minimum_risk else chain.argmax(scores)[1]
+            out[tokens] = self._tags_of(best)
+        return out
+
+    def _worth_of_tags(self, marginals: Array) -> Array:
+        """For every pair of tags, the probability of the one that is predicted."""
+        assert self.pairs is not None
+        return self.pairs.of_tags(marginals)[:, self.pairs.tag]
+
+    def _tags_of(self, labels: IntArray) -> IntArray:
+        """The numbers of tags, from those of labels; −1 stays."""
+        return labels if self.pairs is None else np.where(labels < 0, -1, self.pairs.tag[labels])
+
+    def marginals(
+        self,
+        observations: Observations,
+        *,
+        threads: int = 1,
+        allowed: Transitions | None = None,
+        given: IntArray | None = None,
+    ) -> tuple[Array, Array]:
+        """P(label | sequence) of every token (tokens × labels), and log Z of every sequence."""
+        out = np.empty((observations.n_tokens, len(self.tags)))
+        log_z = np.empty(len(observations.lengths))
+        for chosen, tokens, chain, scores in self.scored(observations, threads, allowed):
+            if given is not None:
+                scores = self._given(chain, scores, given[tokens])
+            log_z[chosen], parts = chain.marginals(scores)
+            out[tokens] = parts.node if self.pairs is None else self.pairs.of_tags(parts.node)
+        return out, log_z
+
+    def kbest(
+        self,
+        observations: Observations,
+        k: int,
+        *,
+        threads: int = 1,
+        allowed: Transitions | None = None,
+        given: IntArray | None = None,
+    ) -> tuple[Array, IntArray]:
+        """The k best labellings: log-probabilities (k, sequences), −∞ where there are fewer, and labels (k, tokens)."""
+        if k < 1:
+            raise ParsimonError(f"k must be at least 1, not {k}.")
+        values = np.empty((k, len(observations.lengths)))
+        labels = np.empty((k, observations.n_tokens), np.int32)
+        for chosen, tokens, chain, scores in self.scored(observations, threads, allowed):
+            if given is not None:
+                scores = self._given(chain, scores, given[tokens])
+            values[:, chosen], best = chain.kbest(scores, k)
+            labels[:, tokens] = self._tags_of(best)
+            log_z, _ = chain.marginals(scores)
+            values[:, chosen] -= log_z
+        return values, labels
+
+    def log_likelihood(self, observations: Observations, labels: Labels, *, threads: int = 1) -> float:
+        """Σ log P(labels | sequence)."""
+        total = 0.0
+        known = labels if self.pairs is None else self.pairs.encode(labels)
+        for _, tokens, chain, scores in self.scored(observations, threads):
+            gold = known.ids[tokens]
+            attained = chain.score(scores, gold)
+            log_z, _ = chain.marginals(scores)
+            total += float(np.sum(attained - log_z))
+        return total
+
+    def as_labels(self, ids: IntArray, lengths: IntArray) -> Labels:
+        """Label numbers with their names."""
+        return Labels(ids, lengths, self.tags)
+
+    def observe(self, X: Any, threads: int = 1) -> Observations:
+        """The attributes of an input that the model knows."""
+        space: Any = self.space
+        return space.observe(X, threads)  # type: ignore[no-any-return]
+
+    @property
+    def needs_columns(self) -> int:
+        """How many columns an input must have (0 when the model does not read columns)."""
+        templates = getattr(self.space, "templates", None)
+        return 0 if templates is None else int(templates.n_columns)
+
+    def predict_columns(self, X: Columns, threads: int = 1) -> Labels:
+        """Labels for columns."""
+        observations = self.observe(X, threads)
+        return self.as_labels(self.decode(observations, threads=threads), X.lengths)
+
+
+def listed_rows(attribute: IntArray, column: IntArray, alive: Any, width: int) -> Any:
+    """The features of the attributes that are alive, renumbered."""
+    from parsimon._core import FeatureRows
+
+    number = np.cumsum(alive) - 1
+    n = int(alive.sum())
+    start = np.searchsorted(number[attribute], np.arange(n + 1)).astype(np.int64)
+    return FeatureRows(n, width, start, np.ascontiguousarray(column, np.int32))

@@ -1,0 +1,1 @@
+"""Trees: a label for every node."""

@@ -1,0 +1,52 @@
+"""Which labels may be below which, in trees whose labels depend on the parent's and on the sibling's before at once.
+
+There labels are solved as pairs, the parent's with the node's own (see structures/sibling_tree.py), and time grows with
+the square of how many pairs there are. So only pairs that are seen in training are possible.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from parsimon.arrays import BoolArray
+from parsimon.features.columns import Labels
+from parsimon.features.observations import Observations
+from parsimon.structures.label_pairs import seen_pairs
+from parsimon.structures.label_schemes import Transitions
+
+
+def seen_below(observations: Observations, y: Labels) -> Transitions:
+    """The labels of roots, and those of children of every label; `pair` is parent by child.
+
+    A label that is not known may be any. Where no label that a kind of nodes may have was seen below another, the most
+    common of them is possible there: so every tree has a labelling.
+    """
+    links, n = observations.links, len(y.names)
+    assert links is not None
+    above = np.where(links.parent < 0, -1, np.where(y.ids < 0, -2, y.ids)[links.parent])
+    seen = seen_pairs(above, y.ids, n)
+    kinds = np.ones((1, n), bool) if links.allowed is None else links.allowed
+    count = np.bincount(y.ids[y.ids >= 0], minlength=n)
+    usual = np.where(kinds, count, -1).argmax(axis=1)
+    for labels, label in zip(kinds, usual, strict=True):
+        seen[~(seen & labels).any(axis=1), label] = True
+    return Transitions(seen[0], np.ones(n, bool), seen[1:])
+
+
+def told_below(below: Transitions) -> list[list[int]]:
+    """For a model file: the numbers of labels that roots may have, then of those below each label."""
+    return [np.flatnonzero(row).tolist() for row in (below.start, *below.pair)]
+
+
+def below_from_told(told: Any, n_labels: int) -> Transitions:
+    """What `told_below` said, or a `ValueError` if that cannot be."""
+    seen: BoolArray = np.zeros((n_labels + 1, n_labels), bool)
+    if not isinstance(told, list) or len(told) != len(seen):
+        raise ValueError("which labels may be below which must be said for roots and for every label")
+    for row, labels in zip(seen, told, strict=True):
+        if not all(isinstance(label, int) and 0 <= label < n_labels for label in labels):
+            raise ValueError("a label that may be below another is not there")
+        row[labels] = True
+    return Transitions(seen[0], np.ones(n_labels, bool), seen[1:])

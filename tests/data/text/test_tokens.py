@@ -1,0 +1,56 @@
+"""What tokens are: the named patterns, patterns and functions of the user's own, and mistakes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parsimon.data.text.tokens import PATTERNS, _pattern, tokeniser
+from parsimon.errors import ParsimonError
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("It's O'Neill’s dog, isn't it?", ["It's", "O'Neill’s", "dog", "isn't", "it"]),
+        ("3.14 and 1,000,000.5 or 1. 2,", ["3.14", "and", "1,000,000.5", "or", "1", "2"]),
+        ("_very_ well-known 'quoted' a_b", ["very", "well", "known", "quoted", "a", "b"]),
+        ("mp3s, 486dx2 v1.2b U.S.A.", ["mp3s", "486dx2", "v1.2", "b", "U", "S", "A"]),
+        ("Él café — Straße 東京", ["Él", "café", "Straße", "東京"]),
+        ("joe@x.edu --- ...", ["joe", "x", "edu"]),
+        ("", []),
+    ],
+)
+def test_words(text: str, tokens: list[str]) -> None:
+    assert tokeniser("words")(text, 0, len(text)) == tokens
+
+
+@given(st.text(st.sampled_from("aZ09_'’.,- !é"), max_size=30))
+def test_words_without_accents_are_found_the_same_way(text: str) -> None:
+    """The fast pattern for ASCII against the general one."""
+    assert tokeniser("words")(text, 0, len(text)) == _pattern(PATTERNS["words"]).findall(text)
+
+
+def test_only_the_sentence_is_read() -> None:
+    assert tokeniser("words")("one two three four", 4, 11) == ["two", "thr"]
+    assert tokeniser("whitespace")("a, b! c", 3, 7) == ["b!", "c"]
+    assert list(tokeniser(list)("abcd", 1, 3)) == ["b", "c"]
+
+
+def test_a_group_is_the_token() -> None:
+    assert tokeniser(r"#(\w+)")("a #b #c", 0, 7) == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        ("word", r"no tokeniser called 'word'; choose from words, whitespace, or give a regular expression"),
+        ("[a-z", "not a regular expression"),
+        (r"(a)(b)", "has 2 groups"),
+        (r"\w*", "matches nothing at all"),
+    ],
+)
+def test_mistakes(tokens: str, message: str) -> None:
+    with pytest.raises(ParsimonError, match=message):
+        tokeniser(tokens)

@@ -1,0 +1,182 @@
+"""From texts to a classifier, and strengths chosen on a development set."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parsimon.errors import ParsimonError
+from parsimon.penalties import GroupLasso, SentenceLasso
+from parsimon.solvers import Validation
+from parsimon.tasks.documents.features import ByUnit
+from parsimon.tasks.documents.training import DocumentTraining, accuracy_on
+from parsimon.tasks.documents.tuning import best_trial, grid_search, latin_hypercube, successive_halving
+
+GOOD = ["fine", "great", "lovely", "superb"]
+BAD = ["dull", "awful", "boring", "poor"]
+REST = ["film", "story", "actor", "music", "scene", "plot", "light", "sound", "end", "start"]
+
+
+def made_up(n: int, seed: int) -> tuple[list[str], list[str]]:
+    """Reviews of a few sentences, of which one or two say something."""
+    rng = np.random.default_rng(seed)
+    texts, labels = [], []
+    for _ in range(n):
+        label = rng.choice(["bad", "good"])
+        sentences = []
+        for _ in range(rng.integers(3, 7)):
+            words = list(rng.choice(REST, rng.integers(3, 7)))
+            if rng.random() < 0.35:
+                words.insert(1, str(rng.choice(GOOD if label == "good" else BAD)))
+            sentences.append(" ".join(words).capitalize() + ".")
+        texts.append(" ".join(sentences))
+        labels.append(str(label))
+    return texts, labels
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"penalty": "ridge"},
+        {"penalty": "lasso"},
+        {"penalty": "elastic-net"},
+        {"penalty": "sentence"},
+        {"penalty": "sentence", "stopping": "paper", "rho": 1.0, "max_iterations": 10},
+        {"penalty": "sentence", "groups": "document", "group_weight": "sqrt"},
+        {"penalty": "sentence", "groups": "window", "window": 6},
+        {"penalty": SentenceLasso(0.05, ByUnit("paragraph"), l1=0.1)},
+        {"penalty": "sentence", "loss": "hinge", "tol": 0.05, "sentence": 0.1},
+        {"penalty": "lasso", "values": "tf-idf", "l1": 0.1},
+    ],
+    ids=str,
+)
+def test_it_learns(settings: dict[str, Any]) -> None:
+    model = DocumentTraining(**settings).fit(*made_up(150, 0))
+    texts, labels = made_up(100, 1)
+    predicted = model.predict(model.read(texts))
+    assert np.mean(np.array(predicted) == np.array(labels)) > 0.8
+    assert model.info["candidate_words"] == len({*GOOD, *BAD, *REST})
+
+
+def test_irrelevant_sentences_are_told_apart() -> None:
+    training = DocumentTraining(sentence=0.1, l1=1.0)
+    texts, labels = made_up(150, 0)
+    task = training.prepare(training.reader.read(texts), labels)
+    result = training.solve(training.problem(task))
+    assert result.relevance is not None
+    says = [
+        any(word in (*GOOD, *BAD) for word in task.corpus.sentence_text(s).lower().strip(".").split())
+        for s in range(task.corpus.n_sentences)
+    ]
+    assert not np.any(result.relevance[~np.array(says)] > 1e-6)
+    assert np.mean(result.relevance[says] > 0) > 0.6
+
+
+def test_a_development_set_keeps_the_best_iterate() -> None:
+    training = DocumentTraining(stopping="paper", rho=0.5, sentence=0.01, l1=0.01)
+    train, dev = made_up(60, 2), made_up(60, 3)
+    seen: list[Any] = []
+    model = training.fit(*train, dev=dev, callbacks=[seen.append])
+    predicted = np.array(model.predict(model.read(dev[0])))
+    assert np.mean(predicted == np.array(dev[1])) == pytest.approx(max(event.dev for event in seen))
+
+
+def test_more_than_two_labels() -> None:
+    texts, labels = made_up(150, 4)
+    labels = ["long" if len(text.split()) > 25 else label for text, label in zip(texts, labels, strict=True)]
+    model = DocumentTraining(sentence=0.02, l1=0.05).fit(texts, labels)
+    assert model.labels == ("bad", "good", "long")
+    assert model.weights.shape[1] == 3
+    assert np.mean(np.array(model.predict(model.read(texts))) == np.array(labels)) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"penalty": "bridge"}, "there is no penalty 'bridge'"),
+        ({"penalty": "lasso", "stopping": "paper"}, "the paper's stopping is ADMM's"),
+        ({"stopping": "paper", "loss": "hinge"}, "is for the log loss"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_is_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParsimonError, match=message):
+        DocumentTraining(**settings)
+
+
+def test_bad_labels_are_refused() -> None:
+    with pytest.raises(ParsimonError, match="2 documents and 1 labels"):
+        DocumentTraining().fit(["a", "b"], ["x"])
+    with pytest.raises(ParsimonError, match="all documents have the label 'x'"):
+        DocumentTraining().fit(["a", "b"], ["x", "x"])
+    with pytest.raises(ParsimonError, match="groups by sentence need documents"):
+        ByUnit().groups("something else")
+
+
+@pytest.fixture(scope="module")
+def ready() -> Any:
+    training = DocumentTraining()
+    texts, labels = made_up(120, 5)
+    task = training.prepare(training.reader.read(texts), labels)
+    dev_texts, dev_labels = made_up(80, 6)
+    gold = np.array([task.labels.index(label) for label in dev_labels])
+    score = accuracy_on(task, task.bag.matrix(training.reader.read(dev_texts)), gold)
+    return training, task, lambda: Validation(score, every=1, patience=8)
+
+
+def test_a_grid_has_every_combination(ready: Any) -> None:
+    training, task, watch = ready
+    grid = {"l2": (0.1, 1.0), "l1": (0.1, 1.0, 5.0)}
+    trials = grid_search(replace(training, penalty="elastic-net"), task, watch, grid)
+    assert {(t.settings["l1"], t.settings["l2"]) for t in trials} == {
+        (a, b) for a in grid["l1"] for b in grid["l2"]
+    }
+    best = best_trial(trials)
+    assert all((t.score, -t.size) <= (best.score, -best.size) for t in trials)
+    threaded = grid_search(replace(training, penalty="elastic-net"), task, watch, grid, jobs=2)
+    assert [(t.settings, t.score, t.size) for t in threaded] == [
+        (t.settings, t.score, t.size) for t in trials
+    ]
+
+
+def test_warm_starts_end_where_cold_ones_do(ready: Any) -> None:
+    training, task, watch = ready
+    precise = replace(training, penalty="lasso", tol=1e-8)
+    trials = grid_search(precise, task, watch, {"l1": (0.5, 1.0, 4.0)})
+    for trial in trials:
+        cold = replace(precise, **trial.settings)
+        alone = cold.solve(cold.problem(task))
+        np.testing.assert_allclose(trial.result.weights.dense(), alone.weights.dense(), atol=1e-4)
+
+
+def test_halving_pauses_fits_and_goes_on(ready: Any) -> None:
+    training, task, watch = ready
+    paper = replace(training, stopping="paper")
+    ranges = {"sentence": (0.01, 1.0), "l1": (0.01, 1.0), "rho": (0.1, 10.0)}
+    trials = successive_halving(paper, task, watch, ranges, n=9, first=2, most=20, seed=1)
+    assert sorted({trial.rounds for trial in trials})[0] == 2
+    assert len([trial for trial in trials if trial.rounds > 2]) <= 3
+    best = best_trial(trials)
+    alone = replace(paper, **best.settings, max_iterations=20)
+    again = alone.solve(alone.problem(task), validation=watch())
+    assert best.score <= max(e.dev for e in again.history)
+    with pytest.raises(ParsimonError, match="needs stopping='paper'"):
+        successive_halving(training, task, watch, ranges)
+
+
+def test_a_latin_hypercube_covers_each_range() -> None:
+    drawn = latin_hypercube({"a": (0.01, 100.0), "b": (1.0, 1.0)}, 8, seed=0)
+    places = np.sort((np.log10([one["a"] for one in drawn]) + 2) / 4 * 8)
+    assert np.array_equal(np.floor(places), np.arange(8))
+    assert all(one["b"] == pytest.approx(1.0) for one in drawn)
+    with pytest.raises(ParsimonError, match="the range of a"):
+        latin_hypercube({"a": (0.0, 1.0)}, 3, seed=0)
+
+
+def test_group_lasso_over_documents_words() -> None:
+    """Any group penalty of the library works on documents, if its groups fit."""
+    with pytest.raises(ParsimonError, match="have features in common"):
+        DocumentTraining(penalty=GroupLasso(0.1, ByUnit("document"))).fit(*made_up(20, 0))
