@@ -40,7 +40,7 @@ class Task:
     threads: int
     tol: float | None  # Parsimon's tolerance, or None for its default
     targets: tuple[float, ...]  # objectives whose times are asked for
-    max_iterations: int | None  # for those that do not stop by themselves in good time
+    max_iter: int | None  # for those that do not stop by themselves in good time
     limit: float  # seconds for one training
 
 
@@ -161,7 +161,7 @@ class Parsimon:
         command += ["--l1", str(task.rho1), "--l2", str(task.rho2), "--candidates", self.pairs]
         command += ["--threads", str(self.threads(task))]
         command += [] if task.tol is None else ["--tol", str(task.tol)]
-        command += [] if task.max_iterations is None else ["--max-iter", str(task.max_iterations)]
+        command += [] if task.max_iter is None else ["--max-iter", str(task.max_iter)]
         done = run(command, limit=task.limit)
         curve, end = read_log(log)
         return Trained(
@@ -219,8 +219,8 @@ class Wapiti:
         command = [str(found("wapiti", self.program)), "train", "-a", "l-bfgs", "-c"]
         command += ["-t", str(task.threads)]
         command += ["-1", str(task.rho1), "-2", f"{task.rho2:.10f}", "-p", str(task.templates)]
-        if task.max_iterations is not None:
-            command += ["-i", str(task.max_iterations)]
+        if task.max_iter is not None:
+            command += ["-i", str(task.max_iter)]
         lowest = min(task.targets, default=float("inf"))
         if self.go_on:
             command += ["--stopwin", "0", "--stopeps", "0.0000001"]
@@ -233,8 +233,8 @@ class Wapiti:
         features = [line.split()[-1] for _, line in done.lines if line.strip().startswith("nb features")]
         curve = points(done, self.progress, 1, 2)
         ended = "its own rule"
-        if task.max_iterations is not None and len(curve) >= task.max_iterations:
-            ended = f"at {task.max_iterations} iterations"
+        if task.max_iter is not None and len(curve) >= task.max_iter:
+            ended = f"at {task.max_iter} iterations"
         elif done.interrupted:
             ended = "at the lowest target" if curve[-1].objective <= lowest else f"after {task.limit:.0f} s"
         return Trained(
@@ -259,7 +259,7 @@ class CRFpp:
     """CRF++'s OWL-QN (`-a CRF-L1`), which has no L2 term."""
 
     program: str | None = None
-    max_iterations: int = 43
+    max_iter: int = 43
     name: str = "CRF++"
     pairs: str = "all"
     label_threads: tuple[int, ...] = (1,)
@@ -284,7 +284,7 @@ class CRFpp:
     def train(self, task: Task) -> Trained:
         """Trains for some iterations: each takes seconds, and its own rule would go on for very long."""
         model = fresh(task.work / "crfpp.model")
-        most = min(self.max_iterations, task.max_iterations or self.max_iterations)
+        most = min(self.max_iter, task.max_iter or self.max_iter)
         command = [str(self._learn()), "-a", "CRF-L1", "-c", str(1 / task.rho1), "-p", str(task.threads)]
         done = run([*command, "-m", str(most), task.templates, task.train, model], limit=task.limit)
         if not model.exists():
@@ -320,7 +320,7 @@ class CRFsuite:
     """python-crfsuite, given the same features as strings. Seconds are `append` and `train`, nothing else."""
 
     pairs: str = "all"
-    max_iterations: int = 150
+    max_iter: int = 150
     templates: TemplateSet = field(default_factory=lambda: TemplateSet(()))
     label_threads: tuple[int, ...] = (1,)
     worker: ClassVar[Path] = Path(__file__).with_name("crfsuite_worker.py")
@@ -344,7 +344,7 @@ class CRFsuite:
         """Trains for some iterations or until it stops by itself."""
         attributes, model = task.work / "train.attributes", fresh(task.work / f"crfsuite-{self.pairs}.model")
         write_attributes(self.templates, task.train, attributes)
-        most = min(self.max_iterations, task.max_iterations or self.max_iterations)
+        most = min(self.max_iter, task.max_iter or self.max_iter)
         strengths = [str(task.rho1), str(task.rho2 / 2)]
         command: list[str | Path] = [sys.executable, self.worker, "train", attributes, model, *strengths]
         done = run([*command, str(int(self.pairs == "all")), str(most)], limit=task.limit)

@@ -125,7 +125,7 @@ def task_of(options: argparse.Namespace, work: Path) -> tuple[Task, Path]:
         threads=options.threads,
         tol=options.tol,
         targets=tuple(sorted(map(float, targets.split(",")), reverse=True)),
-        max_iterations=60 if options.quick else None,
+        max_iter=60 if options.quick else None,
         limit=options.limit,
     )
     return task, test

@@ -152,7 +152,7 @@ def fit(
 def stopped_by_dev(solver: str, threads: int, **settings: Any) -> SequenceTraining:
     """Training that the development set stops, as in section 5.3.1."""
     settings = {
-        "max_iterations": MOST.get(solver),
+        "max_iter": MOST.get(solver),
         "dev_metric": "accuracy",
         "patience": PATIENCE,
         "dev_tolerance": TOLERANCE,
@@ -232,7 +232,7 @@ def fine_tuned(task: Task, weights: Weights, strength: float) -> Weights:
     assert kept.features is not None
     problem = replace(task.problem.restrict(kept.features), penalty=L2(strength))
     start = Weights(kept.values, None, len(kept.values))
-    refit = finished(drive(LBFGS(tol=1e-6), problem, start, Monitor(max_iterations=HANDFUL)))
+    refit = finished(drive(LBFGS(tol=1e-6), problem, start, Monitor(max_iter=HANDFUL)))
     return Weights(refit.weights.values, kept.features, kept.n_features)
 
 
@@ -249,7 +249,7 @@ def grow(
     else:
         growth = Growth([Stage(more, after=n) for more, n in zip(later, after, strict=True)])
     most = 4 if solver in MOST else None  # sweeps of the last stage: ten in all, as in the paper
-    training = stopped_by_dev(solver, threads, growth=growth, max_iterations=most)
+    training = stopped_by_dev(solver, threads, growth=growth, max_iter=most)
     clock = Clock()
     model, result = training.run(TemplateFeatures(first), *given.train, dev=given.dev, began=clock.began)
     finished(result)
@@ -348,7 +348,7 @@ def share_of_zeros(dense: Problem, w: Array) -> float:
 def by_labels(*, n: int, templates: str, fold: int, words: int | None, threads: int) -> dict[str, Any]:
     """What training costs with so many labels: an evaluation, a look at all candidates, an iteration on average."""
     given = fold_of(*with_labels(n), fold, words)
-    training = SequenceTraining(max_iterations=STEPS, solver=OURS, threads=threads)
+    training = SequenceTraining(max_iter=STEPS, solver=OURS, threads=threads)
     task = training.prepare(TemplateFeatures(templates_of(templates)), *given.train)
     began = time.process_time()
     result = finished(training.solve(task, Weights.zeros(task.problem.n_features)))
@@ -368,7 +368,7 @@ def by_labels(*, n: int, templates: str, fold: int, words: int | None, threads: 
 def by_candidates(*, templates: str, fold: int, words: int | None, threads: int) -> dict[str, Any]:
     """What an evaluation costs with the features of a 3-grm model, when there are more and more candidates."""
     given = data_of("nettalk", fold, words)
-    training = SequenceTraining(max_iterations=STEPS, solver=OURS, threads=threads)
+    training = SequenceTraining(max_iter=STEPS, solver=OURS, threads=threads)
     model = training.fit(TemplateFeatures(templates_of("3-grm")), *given.train)
     task = training.prepare(TemplateFeatures(templates_of(templates)), *given.train)
     kept = task.weights_of(model)
@@ -383,12 +383,12 @@ def agree(*, solver: str, templates: str, fold: int, words: int | None, threads:
     given = data_of("nettalk", fold, words)
     tol = None if solver in MOST else AGREED
     most = MOST.get(solver, ITERATIONS)
-    own = SequenceTraining(solver=solver, max_iterations=most, tol=tol, threads=threads)
+    own = SequenceTraining(solver=solver, max_iter=most, tol=tol, threads=threads)
     task = own.prepare(TemplateFeatures(templates_of(templates)), *given.train)
     clock = Clock()
     first = finished(own.solve(task, Weights.zeros(task.problem.n_features)))
     took = clock.read()["seconds"]
-    more = SequenceTraining(solver=OURS, tol=AGREED, max_iterations=600, threads=threads)
+    more = SequenceTraining(solver=OURS, tol=AGREED, max_iter=600, threads=threads)
     second = finished(more.solve(task, first.weights))
     return {
         "seconds": took,

@@ -209,7 +209,7 @@ def fit_once(t: Tuning, method: str, told: dict[str, Any]) -> Any:
     """One fit with given strengths; stopped ADMM runs as many rounds as the development set chose."""
     settings = dict(told["settings"])
     if method in ("sentence", "no sentences", "halving"):
-        settings |= {"stopping": "paper", "max_iterations": told["iterations"]}
+        settings |= {"stopping": "paper", "max_iter": told["iterations"]}
     elif method == "certified":
         settings |= {"tol": 1e-3}
     else:
@@ -221,7 +221,7 @@ def fit_once(t: Tuning, method: str, told: dict[str, Any]) -> Any:
 def grow(*, groups: int, rounds: int, threads: int) -> dict[str, Any]:
     """Rounds of ADMM on so many sentences: all documents there are, over and over again."""
     training = DocumentTraining(
-        stopping="paper", rho=1.0, sentence=0.1, l1=1.0, max_iterations=rounds, tol=1e-12, threads=threads
+        stopping="paper", rho=1.0, sentence=0.1, l1=1.0, max_iter=rounds, tol=1e-12, threads=threads
     )
     texts, labels = everything(groups, training.reader)
     began = time.perf_counter()

@@ -19,7 +19,7 @@ def test_demonstration(
     monkeypatch.setattr(demo, "MAX_TOKENS", 12_000)
     monkeypatch.setattr(demo, "PRESET", "chunking")
     for name in ("SPARSE", "DENSE"):
-        monkeypatch.setattr(demo, name, replace(getattr(demo, name), max_iterations=10))
+        monkeypatch.setattr(demo, name, replace(getattr(demo, name), max_iter=10))
     assert demo.main() == 0
     printed = capsys.readouterr().out
     model = load_model(tmp_path / "demo" / "chunking.parsimon")

@@ -54,7 +54,7 @@ def dump(model: Any) -> Iterator[str]:
 def test_a_dump_has_the_weights_of_the_model(very_large: Any) -> None:
     X = Columns.from_sequences([list("abca"), list("bca"), list("cab"), list("aab")])
     y = Labels.from_sequences([list("pqqp"), list("qpp"), list("qpq"), list("ppq")])
-    training = SequenceTraining(max_iterations=20)
+    training = SequenceTraining(max_iter=20)
     task = training.prepare(TemplateFeatures(get_preset("nettalk-3grm")), X, y)
     result = training.solve(task, Weights.zeros(task.problem.n_features))
     read = very_large.dumped(task, dump(task.model(result, {})))

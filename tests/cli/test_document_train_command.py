@@ -124,7 +124,7 @@ def test_options_reach_training(run, corpus, monkeypatch):
         "--penalty": "sentence", "--l1": 0.5, "--l2": 0.25, "--sentence-strength": 0.125, "--groups": "window",
         "--window": 7, "--group-weight": "sqrt", "--stopping": "paper", "--rho": 2.0, "--loss": "hinge",
         "--values": "tf-idf", "--min-count": 2, "--min-documents": 3, "--max-documents": 0.75, "--max-words": 99,
-        "--max-iterations": 11, "--tol": 1e-3, "--time-limit": 60.0, "--seed": 4,
+        "--max-iter": 11, "--tol": 1e-3, "--time-limit": 60.0, "--seed": 4,
     }  # fmt: skip
     seen.clear()
     arguments = [text for pair in values.items() for text in pair]

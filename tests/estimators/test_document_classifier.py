@@ -89,7 +89,7 @@ def test_making_one_checks_nothing() -> None:
 
 def test_parameters_are_those_of_document_training() -> None:
     names = set(DocumentTraining.__dataclass_fields__)
-    renamed = {"max_iterations": "max_iter", "threads": "n_jobs", "seed": "random_state"}
+    renamed = {"max_iter": "max_iter", "threads": "n_jobs", "seed": "random_state"}
     assert {renamed.get(name, name) for name in names} <= set(DocumentClassifier().get_params())
 
 

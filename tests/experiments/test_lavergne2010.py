@@ -175,7 +175,7 @@ def test_so_many_labels(work: Any, require_data: Callable[[str], None], n: int) 
 def small(work: Any, require_data: Callable[[str], None]) -> Any:
     require_data("nettalk")
     given = work.data_of("nettalk", 0, 60)
-    training = SequenceTraining(max_iterations=15)
+    training = SequenceTraining(max_iter=15)
     task = training.prepare(TemplateFeatures(work.templates_of("3-grm")), *given.train)
     return given, task, training.solve(task, work.Weights.zeros(task.problem.n_features)).weights.nonzero()
 

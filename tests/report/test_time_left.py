@@ -29,7 +29,7 @@ def test_a_time_limit_is_certain():
 
 
 def test_iterations_go_by_their_pace():
-    left = TimeLeft(max_iterations=100)
+    left = TimeLeft(max_iter=100)
     for i in range(41):
         left.see(event(i, 10 + 0.5 * i))
     assert left.seconds(30.0) == pytest.approx(30.0)
@@ -59,13 +59,13 @@ def test_residuals_that_do_not_fall_tell_nothing():
 
 
 def test_the_first_limit_counts():
-    left = TimeLeft(max_iterations=1000, time_limit=30)
+    left = TimeLeft(max_iter=1000, time_limit=30)
     for i in range(10):
         left.see(event(i, float(i)))
     assert left.seconds(10.0) == pytest.approx(20.0)
 
 
 def test_a_new_problem_is_unknown_again():
-    left = TimeLeft(time_limit=30, max_iterations=10)
+    left = TimeLeft(time_limit=30, max_iter=10)
     left.forget()
     assert left.seconds(1.0) is None

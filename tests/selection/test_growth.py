@@ -364,7 +364,7 @@ def test_where_every_part_is_active_growing_changes_nothing(data: Any) -> None:
 )
 def test_with_other_losses_penalties_and_solvers(data: Any, settings: Any) -> None:
     growth = Growth([Stage(BIGRAMS, after=2), Stage(TRIGRAMS, after=3)])
-    model = SequenceTraining(growth=growth, max_iterations=20, **settings).fit(space(), *data)
+    model = SequenceTraining(growth=growth, max_iter=20, **settings).fit(space(), *data)
     X, y = data
     assert np.mean(model.predict_columns(X).ids == y.ids) > 0.8
     assert any(name.startswith("U4") for name in attributes(model))
@@ -373,9 +373,9 @@ def test_with_other_losses_penalties_and_solvers(data: Any, settings: Any) -> No
 
 def test_epochs_of_an_online_learner_are_its_iterations(data: Any) -> None:
     growth = Growth([Stage(BIGRAMS, after=2), Stage(TRIGRAMS, after=3)])
-    model = SequenceTraining(
-        loss="perceptron", solver="sgd", penalty=L2(0.0), growth=growth, max_iterations=4
-    ).fit(space(), *data)
+    model = SequenceTraining(loss="perceptron", solver="sgd", penalty=L2(0.0), growth=growth, max_iter=4).fit(
+        space(), *data
+    )
     assert [stage["until"] for stage in model.info["growth"]["stages"]] == [1, 4, 8]
 
 

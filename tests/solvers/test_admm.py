@@ -29,7 +29,7 @@ STRENGTHS = [(0.5, 0.1, 0.0), (0.3, 0.0, 0.0), (1.0, 0.5, 0.3), (0.2, 0.0, 1.0),
 
 
 def solved(problem: Any, solver: Any, most: int = 5000) -> Any:
-    return drive(solver, problem, Weights.zeros(problem.n_features), Monitor(max_iterations=most))
+    return drive(solver, problem, Weights.zeros(problem.n_features), Monitor(max_iter=most))
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 3])

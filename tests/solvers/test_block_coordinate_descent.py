@@ -33,7 +33,7 @@ TOYS = {
 
 def solve(toy: Toy, solver: Any, penalty: Any, start: Weights | None = None) -> Any:
     problem = toy.problem("log", penalty)
-    return drive(solver, problem, start or Weights.zeros(problem.n_features), Monitor(max_iterations=2000))
+    return drive(solver, problem, start or Weights.zeros(problem.n_features), Monitor(max_iter=2000))
 
 
 @pytest.mark.parametrize("name", TOYS)

@@ -159,7 +159,7 @@ def test_with_two_outputs_the_best_share_is_the_optimum(name: str, seed: int) ->
 
 
 def solve(solver: Any, problem: Problem) -> Result:
-    return drive(solver, problem, Weights.zeros(problem.n_features), Monitor(max_iterations=5000))
+    return drive(solver, problem, Weights.zeros(problem.n_features), Monitor(max_iter=5000))
 
 
 LEARNT: dict[str, Any] = {

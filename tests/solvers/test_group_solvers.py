@@ -66,9 +66,7 @@ every_penalty = pytest.mark.parametrize("make_penalty", PENALTIES.values(), ids=
 
 
 def solve(solver: Any, problem: Problem, **watch: Any) -> Result:
-    return drive(
-        solver, problem, Weights.zeros(problem.n_features), Monitor(**{"max_iterations": 5000, **watch})
-    )
+    return drive(solver, problem, Weights.zeros(problem.n_features), Monitor(**{"max_iter": 5000, **watch}))
 
 
 def loss_by_cvxpy(toy: Toy, loss: str, w: Any) -> Any:

@@ -50,7 +50,7 @@ PRICES = np.array([[0.0, 0.5, 2.0], [1.0, 0.0, 0.1], [3.0, 1.5, 0.0]])
 
 def solve(solver: Any, problem: Problem, iterations: int = 20_000) -> Result:
     start = Weights.zeros(problem.n_features)
-    return drive(solver, problem, start, Monitor(max_iterations=iterations))
+    return drive(solver, problem, start, Monitor(max_iter=iterations))
 
 
 def checked(problem: Problem, result: Result) -> float:

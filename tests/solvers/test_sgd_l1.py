@@ -212,7 +212,7 @@ def test_it_comes_near_the_optimum_on_real_data(code: tuple[Columns, Labels]) ->
 def test_training_with_a_development_set_and_debiasing(code: tuple[Columns, Labels]) -> None:
     X, y = code
     first, rest = np.arange(0, len(y.lengths), 2), np.arange(1, len(y.lengths), 2)
-    settings = training(solver="sgd-l1", max_iterations=6, patience=3, debias=0.5)
+    settings = training(solver="sgd-l1", max_iter=6, patience=3, debias=0.5)
     model, result = settings.run(TemplateFeatures(TEMPLATES), X[first], y[first], dev=(X[rest], y[rest]))
     scores = [event.dev for event in result.history if event.phase == "sgd-l1"]
     assert 4 <= len(scores) <= 6

@@ -86,7 +86,7 @@ def set_up(toy: Toy, make_penalty: Any, loss: str = "log") -> Problem:
 
 def solve(solver: Any, problem: Problem, start: Weights | None = None, **watch: Any) -> Result:
     begin = start if start is not None else Weights.zeros(problem.n_features)
-    return drive(solver, problem, begin, Monitor(**{"max_iterations": 1000, **watch}))
+    return drive(solver, problem, begin, Monitor(**{"max_iter": 1000, **watch}))
 
 
 def by_scipy(problem: Problem) -> float:
@@ -143,14 +143,14 @@ def test_against_cvxpy(toy: Toy, name: str) -> None:
 @pytest.mark.parametrize("toy", [TOYS["plain"], TOYS["real values"]], ids=["plain", "real"])
 def test_subgradient_comes_near_the_optimum_of_the_hinge_loss(toy: Toy, name: str) -> None:
     problem = set_up(toy, PENALTIES[name], "hinge")
-    result = solve(Subgradient(tol=1e-6, window=500), problem, max_iterations=5000)
+    result = solve(Subgradient(tol=1e-6, window=500), problem, max_iter=5000)
     optimum = by_cvxpy(toy, "hinge", problem.penalty)
     assert optimum * (1 - 1e-6) <= result.objective <= 1.05 * optimum
 
 
 def test_subgradient_also_serves_the_log_loss() -> None:
     problem = set_up(TOYS["plain"], PENALTIES["elastic net"])
-    result = solve(Subgradient(tol=1e-7, window=300), problem, max_iterations=5000)
+    result = solve(Subgradient(tol=1e-7, window=300), problem, max_iter=5000)
     assert result.objective == pytest.approx(solve(OWLQN(), problem).objective, rel=1e-2)
 
 
@@ -232,7 +232,7 @@ def test_events_tell_the_story(solver: Any) -> None:
 @pytest.mark.parametrize("kind", [OWLQN, WorkingSet, ProximalQuasiNewton, LBFGS])
 def test_a_tolerance_beyond_the_precision_still_ends(kind: Any, tol: float) -> None:
     problem = set_up(TOYS["plain"], PENALTIES["l2" if kind is LBFGS else "l1"])
-    result = solve(kind(tol=tol), problem, max_iterations=600)
+    result = solve(kind(tol=tol), problem, max_iter=600)
     assert result.status in (Status.CONVERGED, Status.STALLED)
     assert result.objective == pytest.approx(by_scipy(problem), rel=1e-9)
 
@@ -289,7 +289,7 @@ def test_the_start_is_left_alone() -> None:
     problem = set_up(TOYS["plain"], PENALTIES["l2"])
     values = np.ones(problem.n_features)
     for solver in (LBFGS(), OWLQN(), WorkingSet(), ProximalQuasiNewton(), Subgradient()):
-        solve(solver, problem, Weights(values, None, problem.n_features), max_iterations=5)
+        solve(solver, problem, Weights(values, None, problem.n_features), max_iter=5)
         np.testing.assert_array_equal(values, 1.0)
 
 
@@ -353,11 +353,11 @@ def test_an_error_in_a_callback_is_not_swallowed() -> None:
 @every_kind
 def test_limits(kind: Any) -> None:
     problem = set_up(TOYS["plain"], PENALTIES["l2"])
-    result = solve(kind(tol=1e-12), problem, max_iterations=3)
+    result = solve(kind(tol=1e-12), problem, max_iter=3)
     assert result.status is Status.ITERATIONS
     assert len(result.history) == 4  # the start, and three steps
     assert solve(kind(tol=1e-12), problem, time_limit=0.0).status is Status.TIME
-    assert solve(kind(), problem, max_iterations=0).weights.n_active == 0
+    assert solve(kind(), problem, max_iter=0).weights.n_active == 0
 
 
 @dataclass

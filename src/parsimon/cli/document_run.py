@@ -62,7 +62,7 @@ class DocumentRun(TrainingRun[DocumentModel]):
 
     def time_left(self) -> TimeLeft:
         """The limits that were asked for."""
-        return TimeLeft(self.job.max_iterations, self.job.time_limit)
+        return TimeLeft(self.job.max_iter, self.job.time_limit)
 
     def asked(self) -> dict[str, Any]:
         """What training and reading go by."""

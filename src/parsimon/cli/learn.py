@@ -79,7 +79,7 @@ class NetworkJob(LearningJob):
     separator: str | None
     header: bool
     missing: str
-    max_iterations: int | None
+    max_iter: int | None
     top: int
 
 
@@ -171,9 +171,7 @@ def learn() -> None:
 )
 @option("--encoding", section=READING, default="utf-8", metavar="NAME", help="Encoding of the table.")
 @positive("--tol", section=STOPPING, show_default="1e-5", help="How close to the optimum to come.")
-@iterations_option(
-    "--max-iterations", "max_iterations", help="Stop after N iterations (of every fit on the way)."
-)
+@iterations_option(help="Stop after N iterations (of every fit on the way).")
 @time_limit_option("Stop every fit on the way after this time.")
 @running_options(
     option(

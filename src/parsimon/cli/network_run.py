@@ -42,7 +42,7 @@ class NetworkRun(LearningRun[NetworkModel]):
 
     def time_left(self) -> TimeLeft:
         """The limits that were asked for."""
-        return TimeLeft(self.job.max_iterations, self.job.time_limit)
+        return TimeLeft(self.job.max_iter, self.job.time_limit)
 
     def asked(self) -> dict[str, Any]:
         """Everything."""
@@ -106,7 +106,7 @@ def fit(job: NetworkJob, watch: Progress, callbacks: Callbacks) -> NetworkModel:
         stability=job.stability,
         stability_threshold=job.threshold,
         tol=job.tol,
-        max_iterations=job.max_iterations,
+        max_iter=job.max_iter,
         time_limit=job.time_limit,
         threads=job.threads,
         seed=job.seed,

@@ -117,7 +117,7 @@ def settings(job: ParserJob) -> ParserTraining:
         penalty=penalty_of(job),
         solver=solver,
         tol=job.tol,
-        max_iterations=job.max_iter,
+        max_iter=job.max_iter,
         time_limit=job.time_limit,
         selection=selection_of(job, BUDGET),
         projective=job.projective,

@@ -273,7 +273,7 @@ def settings(job: SequenceJob, growth: Growth | None, callbacks: Callbacks, resu
         order=job.order,
         solver=solver_of(job),
         tol=job.tol,
-        max_iterations=job.max_iter,
+        max_iter=job.max_iter,
         time_limit=job.time_limit,
         dev_metric=job.dev_metric,
         patience=job.patience,

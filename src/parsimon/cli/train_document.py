@@ -66,7 +66,7 @@ class DocumentJob(TrainingJob):
     lowercase: bool
     tokens: str
     sentences: str
-    max_iterations: int | None
+    max_iter: int | None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ TRAINING = (
     "min_documents",
     "max_documents",
     "max_words",
-    "max_iterations",
+    "max_iter",
     "tol",
     "time_limit",
     "threads",
@@ -237,9 +237,7 @@ TRAINING = (
     show_default="1e-4; 1e-3 with --stopping paper",
     help="How close to the optimum to come; with --stopping paper, the relative change of the weights.",
 )
-@iterations_option(
-    "--max-iterations", "max_iterations", shown="100 with --stopping paper", help="Stop after N iterations."
-)
+@iterations_option(shown="100 with --stopping paper", help="Stop after N iterations.")
 @time_limit_option("Stop after this time of training.")
 @running_options(seed="For what is done in random order.")
 def document(**options: Any) -> None:

@@ -229,7 +229,7 @@ class DependencyParser(FittedModel):
             penalty=self.penalty if self.penalty is not None else ElasticNet(l1=self.l1, l2=self.l2),
             solver=self.solver,
             tol=self.tol,
-            max_iterations=self.max_iter,
+            max_iter=self.max_iter,
             time_limit=self.time_limit,
             selection=self.selection,
             projective=self.projective,

@@ -394,7 +394,7 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):
             max_documents=self.max_documents,
             max_words=self.max_words,
             reader=TextReader() if self.reader is None else self.reader,
-            max_iterations=self.max_iter,
+            max_iter=self.max_iter,
             tol=self.tol,
             time_limit=self.time_limit,
             threads=threads_of(self.n_jobs),

@@ -67,7 +67,7 @@ class MarkovNetwork(BaseEstimator):
         Columns with more different values are refused.
     random_state : int, RandomState or None
         Chooses folds and halves, and what `sample` draws.
-    max_iterations, tol
+    max_iter, tol
         When a fit stops.
     threads : int
         Threads; the result does not depend on them.
@@ -133,7 +133,7 @@ class MarkovNetwork(BaseEstimator):
         stability_threshold: float = 0.75,
         max_states: int = MAX_STATES,
         random_state: Any = None,
-        max_iterations: int | None = None,
+        max_iter: int | None = None,
         tol: float | None = None,
         threads: int = 1,
         verbose: int = 0,
@@ -154,7 +154,7 @@ class MarkovNetwork(BaseEstimator):
         self.stability_threshold = stability_threshold
         self.max_states = max_states
         self.random_state = random_state
-        self.max_iterations = max_iterations
+        self.max_iter = max_iter
         self.tol = tol
         self.threads = threads
         self.verbose = verbose
@@ -293,7 +293,7 @@ class MarkovNetwork(BaseEstimator):
             from parsimon.report.progress import ProgressLines
             from parsimon.report.time_left import TimeLeft
 
-            began, left = time.perf_counter(), TimeLeft(self.max_iterations, None)
+            began, left = time.perf_counter(), TimeLeft(self.max_iter, None)
             callbacks.append(ProgressLines(sys.stderr, began=began, time_left=left))
         return NetworkTraining(
             alpha=self.alpha,
@@ -310,7 +310,7 @@ class MarkovNetwork(BaseEstimator):
             stability=self.stability,
             stability_threshold=self.stability_threshold,
             tol=self.tol,
-            max_iterations=self.max_iterations,
+            max_iter=self.max_iter,
             threads=self.threads,
             seed=seed,
             callbacks=callbacks,

@@ -328,7 +328,7 @@ class SequenceLabeler(FittedModel):
             order=self.order,
             solver=self.solver,
             tol=self.tol,
-            max_iterations=self.max_iter,
+            max_iter=self.max_iter,
             time_limit=self.time_limit,
             dev_metric=self.dev_metric,
             patience=self.patience,

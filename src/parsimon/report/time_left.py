@@ -22,7 +22,7 @@ class TimeLeft:
     `tolerance` is ``None`` where that first residual is not the one at w = 0, as when training is resumed.
     """
 
-    max_iterations: int | None = None
+    max_iter: int | None = None
     time_limit: float | None = None
     tolerance: float | None = None
     _seconds: list[float] = field(default_factory=list)
@@ -36,7 +36,7 @@ class TimeLeft:
 
     def forget(self) -> None:
         """Another problem begins (debiasing): nothing is known of it."""
-        self.max_iterations = self.time_limit = self.tolerance = None
+        self.max_iter = self.time_limit = self.tolerance = None
         self._seconds.clear()
         self._residuals.clear()
 
@@ -49,11 +49,11 @@ class TimeLeft:
         return max(min(ends) - now, 0.0) if ends else None
 
     def _iterations(self) -> float | None:
-        if self.max_iterations is None or len(self._seconds) < 3:
+        if self.max_iter is None or len(self._seconds) < 3:
             return None
         recent = self._seconds[-RECENT:]
         pace = (recent[-1] - recent[0]) / (len(recent) - 1)
-        return self._seconds[-1] + pace * max(self.max_iterations + 1 - len(self._seconds), 0)
+        return self._seconds[-1] + pace * max(self.max_iter + 1 - len(self._seconds), 0)
 
     def _trend(self) -> float | None:
         """Where the line through the later half of the residuals reaches the tolerance."""

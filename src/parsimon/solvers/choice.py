@@ -1,8 +1,9 @@
-"""Which solver: the one that was named, or the first that fits the problem."""
+"""Which solver: the one that was named, or the first that fits the problem; and how it is set up."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
+from typing import Any
 
 from parsimon.errors import ParsimonError
 from parsimon.problem import Problem
@@ -30,3 +31,34 @@ def choose_solver(solver: str | Solver, problem: Problem, tol: float | None = No
         chosen = SOLVERS[solver](tol=tol)
     check_compatible(chosen, problem, able, solver)
     return chosen
+
+
+def set_up_solver(
+    solver: str | Solver,
+    problem: Problem,
+    *,
+    tol: float | None = None,
+    max_iter: int | None = None,
+    random_state: int = 0,
+    n_threads: int = 1,
+    unit: int | None = None,
+    features: Any = None,
+) -> Solver:
+    """The solver for a problem, with what it can use of these settings.
+
+    Online learners run `max_iter` epochs. A solver that was given as an object keeps its own seed. Groups that a
+    solver knows by name (those of a budget) are found among the `features`.
+    """
+    chosen = choose_solver(solver, problem, tol)
+    settings: dict[str, Any] = {"threads": n_threads}
+    if max_iter is not None:
+        settings["epochs"] = max_iter
+    if isinstance(solver, str):
+        settings["seed"] = random_state
+    if unit is not None:
+        if not hasattr(chosen, "unit"):
+            raise ParsimonError(f"the solver {chosen.name} adds no units of features; leave out unit.")
+        settings["unit"] = unit
+    known = {f.name for f in fields(chosen)}  # type: ignore[arg-type]
+    chosen = replace(chosen, **{name: value for name, value in settings.items() if name in known})  # type: ignore[type-var]
+    return chosen.bind(features) if hasattr(chosen, "bind") and features is not None else chosen

@@ -75,7 +75,7 @@ class Validation:
 class Monitor:
     """What is watched while a solver runs."""
 
-    max_iterations: int | None = None
+    max_iter: int | None = None
     time_limit: float | None = None
     callbacks: Sequence[Callable[[Event], Any]] = ()
     validation: Validation | None = None
@@ -180,7 +180,7 @@ def _stop(watch: Monitor, iteration: int, interrupted: bool) -> Status | None:
         return Status.INTERRUPTED
     if watch.validation is not None and watch.validation.exhausted:
         return Status.DEVELOPMENT
-    if watch.max_iterations is not None and iteration >= watch.max_iterations:
+    if watch.max_iter is not None and iteration >= watch.max_iter:
         return Status.ITERATIONS
     if watch.time_limit is not None and time.perf_counter() - watch.started >= watch.time_limit:
         return Status.TIME

@@ -44,7 +44,7 @@ def made_up(n: int, seed: int) -> tuple[list[str], list[str]]:
         {"penalty": "lasso"},
         {"penalty": "elastic-net"},
         {"penalty": "sentence"},
-        {"penalty": "sentence", "stopping": "paper", "rho": 1.0, "max_iterations": 10},
+        {"penalty": "sentence", "stopping": "paper", "rho": 1.0, "max_iter": 10},
         {"penalty": "sentence", "groups": "document", "group_weight": "sqrt"},
         {"penalty": "sentence", "groups": "window", "window": 6},
         {"penalty": SentenceLasso(0.05, ByUnit("paragraph"), l1=0.1)},
@@ -160,7 +160,7 @@ def test_halving_pauses_fits_and_goes_on(ready: Any) -> None:
     assert sorted({trial.rounds for trial in trials})[0] == 2
     assert len([trial for trial in trials if trial.rounds > 2]) <= 3
     best = best_trial(trials)
-    alone = replace(paper, **best.settings, max_iterations=20)
+    alone = replace(paper, **best.settings, max_iter=20)
     again = alone.solve(alone.problem(task), validation=watch())
     assert best.score <= max(e.dev for e in again.history)
     with pytest.raises(ParsimonError, match="needs stopping='paper'"):

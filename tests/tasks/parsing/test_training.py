@@ -54,10 +54,10 @@ def content(model: Any, path: Path) -> bytes:
 
 
 ONLINE = {
-    "mira": ParserTraining(max_iterations=6),
-    "perceptron": ParserTraining(loss="perceptron", solver="sgd", max_iterations=6, seed=3),
-    "log": ParserTraining(loss="log", solver="sgd", max_iterations=6),
-    "l2": ParserTraining(solver="sgd", penalty=ElasticNet(l1=0.0, l2=0.1), max_iterations=6),
+    "mira": ParserTraining(max_iter=6),
+    "perceptron": ParserTraining(loss="perceptron", solver="sgd", max_iter=6, seed=3),
+    "log": ParserTraining(loss="log", solver="sgd", max_iter=6),
+    "l2": ParserTraining(solver="sgd", penalty=ElasticNet(l1=0.0, l2=0.1), max_iter=6),
     "elastic net": ParserTraining(
         solver=Online(6, step=Decreasing(0.3), every=3), penalty=ElasticNet(l1=0.05, l2=0.1)
     ),
@@ -81,7 +81,7 @@ def test_online_learners_resume_to_the_same_bits(training: ParserTraining, when:
 
 
 def test_killed_twice(tmp_path: Path) -> None:
-    training = ParserTraining(max_iterations=6, checkpoint=tmp_path / "run", relations=None)
+    training = ParserTraining(max_iter=6, checkpoint=tmp_path / "run", relations=None)
     whole = replace(training, checkpoint=None).fit(space(), TRAIN)
     killed(training, 2)
     killed(replace(training, resume=True), 4)
@@ -91,7 +91,7 @@ def test_killed_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "status"),
-    [({"max_iterations": 4}, Status.DONE), ({"max_iterations": 40, "patience": 2}, Status.DEVELOPMENT)],
+    [({"max_iter": 4}, Status.DONE), ({"max_iter": 40, "patience": 2}, Status.DEVELOPMENT)],
     ids=["all epochs", "patience"],
 )
 def test_what_was_killed_while_naming_relations_learns_no_arcs_again(
@@ -117,7 +117,7 @@ def test_what_was_killed_while_naming_relations_learns_no_arcs_again(
 def test_ctrl_c_while_naming_relations_is_an_interruption(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    training = ParserTraining(max_iterations=3, relations=RELATIONS, checkpoint=tmp_path / "run")
+    training = ParserTraining(max_iter=3, relations=RELATIONS, checkpoint=tmp_path / "run")
     whole = replace(training, checkpoint=None).fit(space(), TRAIN)
     sound = module.drive
 
@@ -135,7 +135,7 @@ def test_ctrl_c_while_naming_relations_is_an_interruption(
     assert content(resumed, tmp_path / "a") == content(whole, tmp_path / "b")
 
 
-SELECTING = ParserTraining(max_iterations=5, selection=Sparseptron(budget=10, epochs=2), relations=None)
+SELECTING = ParserTraining(max_iter=5, selection=Sparseptron(budget=10, epochs=2), relations=None)
 
 
 def test_templates_are_chosen_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,9 +176,7 @@ def test_a_second_stage_resumes_to_the_same_bits(tmp_path: Path) -> None:
 
 
 def test_the_smallest_of_good_models_is_remembered(tmp_path: Path) -> None:
-    training = ParserTraining(
-        max_iterations=8, dev_tolerance=0.2, relations=None, checkpoint=tmp_path / "run"
-    )
+    training = ParserTraining(max_iter=8, dev_tolerance=0.2, relations=None, checkpoint=tmp_path / "run")
     whole = replace(training, checkpoint=None).fit(space(), TRAIN, dev=DEV)
     for when in (2, 4, 6):
         killed(training, when, dev=DEV)
@@ -200,7 +198,7 @@ def test_batch_solvers_end_where_they_would_have_ended(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
-    training = ParserTraining(max_iterations=3, relations=None, checkpoint=tmp_path / "run")
+    training = ParserTraining(max_iter=3, relations=None, checkpoint=tmp_path / "run")
     again = replace(training, resume=True)
     with pytest.raises(ParsimonError, match=r"there is no checkpoint .*run to resume from"):
         again.fit(space(), TRAIN)
@@ -209,7 +207,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
     weights = np.ones(len(TRAIN))
     for changed, where, treebank, more in (
         (replace(again, penalty=L2(3.0)), space(), TRAIN, {}),
-        (replace(again, max_iterations=4), space(), TRAIN, {}),
+        (replace(again, max_iter=4), space(), TRAIN, {}),
         (replace(again, seed=1), space(), TRAIN, {}),
         (replace(again, solver="sgd"), space(), TRAIN, {}),
         (replace(again, loss="log", solver="lbfgs"), space(), TRAIN, {}),
@@ -234,7 +232,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
 
 def test_a_checkpoint_that_cannot_be_written(tmp_path: Path) -> None:
     training = ParserTraining(
-        max_iterations=2,
+        max_iter=2,
         selection=Sparseptron(10, 1),
         relations=None,
         checkpoint=tmp_path / "no" / "run",

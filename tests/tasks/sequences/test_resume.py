@@ -48,12 +48,12 @@ MIRA = SequenceTraining(
 )
 ONLINE = {
     "mira": MIRA,
-    "by name": SequenceTraining(loss="hinge", penalty=L2(0.0), solver="mira", max_iterations=6),
-    "perceptron": SequenceTraining(loss="perceptron", penalty=L2(0.0), solver="sgd", max_iterations=6),
-    "log": SequenceTraining(penalty=L2(0.1), solver="sgd", max_iterations=6),
+    "by name": SequenceTraining(loss="hinge", penalty=L2(0.0), solver="mira", max_iter=6),
+    "perceptron": SequenceTraining(loss="perceptron", penalty=L2(0.0), solver="sgd", max_iter=6),
+    "log": SequenceTraining(penalty=L2(0.1), solver="sgd", max_iter=6),
     "sgd-l1": SequenceTraining(solver=SGDL1(6), penalty=ElasticNet(l1=0.3, l2=0.5)),
     "sgd-l1, exempt": SequenceTraining(solver=SGDL1(6), penalty=L1(0.5), penalize_bias=False),
-    "sgd-l1, seen": SequenceTraining(solver="sgd-l1", max_iterations=6, penalty=L1(0.5), candidates="seen"),
+    "sgd-l1, seen": SequenceTraining(solver="sgd-l1", max_iter=6, penalty=L1(0.5), candidates="seen"),
     "l1": SequenceTraining(solver=Online(6, Decreasing(0.3), every=7), penalty=L1(0.1)),
     "templates": SequenceTraining(solver=Online(6, Decreasing(0.3), every=7), penalty=GroupLasso(0.1, l2=0.1)),
     "debiased": SequenceTraining(solver=Online(6, Decreasing(0.3), every=7), penalty=L1(0.3), debias=0.5),
@@ -191,7 +191,7 @@ def test_resuming_remembers_the_best_on_the_development_set_and_how_long_ago_tha
         tol=1e-9,
         patience=2,
         checkpoint=tmp_path / "run",
-        max_iterations=60,
+        max_iter=60,
     )
     dev = (X[:4], y[:4])
     whole = training.fit(space(), X, y, dev=dev)

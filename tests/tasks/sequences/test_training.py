@@ -271,8 +271,7 @@ def test_wrong_development_settings(data: Any) -> None:
 def test_threads_give_identical_models(data: Any, loss: str) -> None:
     X, y = data
     models = [
-        SequenceTraining(loss=loss, threads=threads, max_iterations=40).fit(space(), X, y)
-        for threads in (1, 2)
+        SequenceTraining(loss=loss, threads=threads, max_iter=40).fit(space(), X, y) for threads in (1, 2)
     ]
     files = [dump_model(replace(model, info={})) for model in models]
     assert files[0] == files[1]
@@ -282,7 +281,7 @@ def test_threads_give_identical_models(data: Any, loss: str) -> None:
 @pytest.mark.parametrize("penalty", [L1(0.05), L2(0.05)], ids=["l1", "l2"])
 def test_every_loss_learns(data: Any, loss: str, penalty: Any) -> None:
     X, y = data
-    model = SequenceTraining(loss=loss, penalty=penalty, max_iterations=300).fit(space(), X, y)
+    model = SequenceTraining(loss=loss, penalty=penalty, max_iter=300).fit(space(), X, y)
     assert np.mean(model.decode(model.observe(X)) == y.ids) > 0.85
 
 

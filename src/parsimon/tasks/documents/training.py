@@ -81,7 +81,7 @@ class DocumentTraining:
     max_documents: float = 1.0
     max_words: int | None = None
     reader: TextReader = field(default_factory=TextReader)
-    max_iterations: int | None = None
+    max_iter: int | None = None
     tol: float | None = None
     time_limit: float | None = None
     threads: int = 1
@@ -169,7 +169,7 @@ class DocumentTraining:
     @property
     def flat(self) -> FlatTraining:
         """The solver and its limits."""
-        rounds = ROUNDS if self.stopping == "paper" and self.max_iterations is None else self.max_iterations
+        rounds = ROUNDS if self.stopping == "paper" and self.max_iter is None else self.max_iter
         flat = FlatTraining(self.loss, "auto", self.tol, rounds, self.time_limit, self.threads)
         if not self._splits or self.loss != "log":
             return flat
@@ -272,7 +272,7 @@ SETTINGS = (
     "min_documents",
     "max_documents",
     "max_words",
-    "max_iterations",
+    "max_iter",
     "tol",
     "seed",
 )

@@ -36,7 +36,7 @@ class FlatTraining:
     loss: str | Loss = "log"
     solver: str | Solver = "auto"
     tol: float | None = None
-    max_iterations: int | None = None
+    max_iter: int | None = None
     time_limit: float | None = None
     threads: int = 1
 
@@ -90,7 +90,7 @@ class FlatTraining:
     ) -> Result:
         """The best weights; with `validation` those that are best on other data."""
         monitor = Monitor(
-            max_iterations=self.max_iterations,
+            max_iter=self.max_iter,
             time_limit=self.time_limit,
             validation=validation,
             callbacks=callbacks,

@@ -128,7 +128,7 @@ class NetworkTraining:
     stability: int | None = None
     stability_threshold: float = 0.75
     tol: float | None = None
-    max_iterations: int | None = None
+    max_iter: int | None = None
     time_limit: float | None = None
     threads: int = 1
     seed: int = 0
@@ -192,7 +192,7 @@ class NetworkTraining:
             solver = replace(solver, unit=self.unit)  # type: ignore[type-var]
         if hasattr(solver, "threads"):
             solver = replace(solver, threads=self.threads)  # type: ignore[type-var]
-        watch = Monitor(self.max_iterations, self.time_limit, self.callbacks)
+        watch = Monitor(self.max_iter, self.time_limit, self.callbacks)
         begin = Weights.zeros(problem.n_features) if start is None else start
         # Where belief propagation is far off, its gradient is not that of its log Z, curvatures come out absurd, and
         # the solver stalls; its status tells, so numbers that run over on the way need not be mentioned.

@@ -67,7 +67,7 @@ class ParserTraining:
     penalty: Penalty = field(default_factory=lambda: ElasticNet(l1=0.0, l2=0.0))
     solver: str | Solver = "mira"
     tol: float | None = None
-    max_iterations: int | None = None
+    max_iter: int | None = None
     time_limit: float | None = None
     selection: Selection | None = None
     projective: bool = False
@@ -162,7 +162,7 @@ class ParserTraining:
         loss = get_loss(self.loss)
         told = [space.templates.dumps(), space.cutoff, loss.name, settings_of(loss), repr(self.penalty)]
         told += [self.projective, self.single_root, repr(self.selection)]
-        told += lasting_settings(self.solver, self.max_iterations, self.seed)
+        told += lasting_settings(self.solver, self.max_iter, self.seed)
         mark = zlib.crc32(json.dumps(told).encode(), zlib.crc32(treebank.text))
         for values in (treebank.lengths, treebank.heads, weights):
             mark = mark if values is None else zlib.crc32(np.ascontiguousarray(values).data, mark)
@@ -235,7 +235,7 @@ class ParserTraining:
     ) -> Result:
         """Runs the solver, perhaps from a checkpoint, then drops small weights if asked for."""
         monitor = Monitor(
-            max_iterations=self.max_iterations,
+            max_iter=self.max_iter,
             time_limit=self.time_limit,
             callbacks=self.callbacks,
             checkpoint_every=self.checkpoint_every,
@@ -266,8 +266,8 @@ class ParserTraining:
     def choose_solver(self, task: ParserTask) -> Solver:
         """The solver, told how many epochs to run if it counts them, and which features its groups have."""
         solver = choose_solver(self.solver, task.problem, self.tol)
-        if hasattr(solver, "epochs") and self.max_iterations is not None:
-            solver = replace(solver, epochs=self.max_iterations)  # type: ignore[type-var]
+        if hasattr(solver, "epochs") and self.max_iter is not None:
+            solver = replace(solver, epochs=self.max_iter)  # type: ignore[type-var]
         if isinstance(self.solver, str) and hasattr(solver, "seed"):
             solver = replace(solver, seed=self.seed)  # type: ignore[type-var]
         return solver.bind(task.features) if hasattr(solver, "bind") else solver

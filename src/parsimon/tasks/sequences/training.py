@@ -72,7 +72,7 @@ class SequenceTraining:
     order: int = 1
     solver: str | Solver = "auto"
     tol: float | None = None
-    max_iterations: int | None = None
+    max_iter: int | None = None
     time_limit: float | None = None
     dev_metric: str = "auto"
     patience: int = 10
@@ -174,7 +174,7 @@ class SequenceTraining:
 
     def _for_a_while(self, iterations: int | None) -> SequenceTraining:
         """For a stage that is not the last."""
-        return replace(self, max_iterations=iterations, prune=0.0, debias=None, checkpoint=None, resume=False)
+        return replace(self, max_iter=iterations, prune=0.0, debias=None, checkpoint=None, resume=False)
 
     def prepare(
         self,
@@ -272,7 +272,7 @@ class SequenceTraining:
         """Runs the solver, then pruning and debiasing if asked for; `history` is what came before."""
         solver = self.choose_solver(task)
         monitor = Monitor(
-            max_iterations=self.max_iterations,
+            max_iter=self.max_iter,
             time_limit=self.time_limit,
             callbacks=self.callbacks,
             checkpoint_every=self.checkpoint_every,
@@ -294,7 +294,7 @@ class SequenceTraining:
 
     def _safe(self, path: Path, task: Task, start: Weights, monitor: Monitor) -> Weights:
         """Lets the monitor keep checkpoints; where to start, which may be where another run stood."""
-        mark = task.fingerprint(repr(self.selection), *lasting_settings(self.solver, self.max_iterations))
+        mark = task.fingerprint(repr(self.selection), *lasting_settings(self.solver, self.max_iter))
         monitor.checkpoint = partial(save_checkpoint, path, mark, selected=task.selected, exactly=True)
         if self.resume:
             return load_checkpoint(path, mark).take_up(monitor)
@@ -313,8 +313,8 @@ class SequenceTraining:
     def choose_solver(self, task: Task) -> Solver:
         """The solver, told how many epochs to run if it counts them, and which features its groups have."""
         solver = choose_solver(self.solver, task.problem, self.tol)
-        if hasattr(solver, "epochs") and self.max_iterations is not None:
-            solver = replace(solver, epochs=self.max_iterations)  # type: ignore[type-var]
+        if hasattr(solver, "epochs") and self.max_iter is not None:
+            solver = replace(solver, epochs=self.max_iter)  # type: ignore[type-var]
         return solver.bind(task.features) if hasattr(solver, "bind") else solver
 
     def _debiased(self, task: Task, result: Result, started: float) -> Result:
@@ -328,7 +328,7 @@ class SequenceTraining:
             problem,
             Weights(kept.values, None, len(kept.values)),
             Monitor(
-                max_iterations=100,
+                max_iter=100,
                 callbacks=self.callbacks,
                 started=started,
                 history=result.history,
