@@ -24,7 +24,7 @@ from parsimon.tasks.model_file import dump_model
 
 
 def test_parameters_are_kept_as_given() -> None:
-    labeler = SequenceLabeler("words", l1=0.3, decoding="iob2", penalty=L1(1.0), solver=OWLQN())
+    labeler = SequenceLabeler("words", l1=0.3, scheme="iob2", penalty=L1(1.0), solver=OWLQN())
     parameters = labeler.get_params()
     assert parameters["l1"] == 0.3
     assert parameters["penalty"] == L1(1.0)
@@ -104,9 +104,9 @@ def test_pickle_and_joblib(templates: Any, tmp_path: Path) -> None:
 
 def test_save_and_load(labeler: SequenceLabeler, tmp_path: Path) -> None:
     labeler.save(tmp_path / "model")
-    other = SequenceLabeler.load(tmp_path / "model", decoding="iob2")
-    assert other.predict(WORDS) == fitted(decoding="iob2").predict(WORDS)
-    assert (other.l1, other.l2, other.decoding) == (0.1, 0.01, "iob2")
+    other = SequenceLabeler.load(tmp_path / "model", scheme="iob2")
+    assert other.predict(WORDS) == fitted(scheme="iob2").predict(WORDS)
+    assert (other.l1, other.l2, other.scheme) == (0.1, 0.01, "iob2")
     labeler.save(tmp_path / "small", dtype="float32")
     assert (tmp_path / "small").stat().st_size < (tmp_path / "model").stat().st_size
 
@@ -121,13 +121,13 @@ def test_two_fits_of_one_model_are_one_file() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"l1": -1.0}, "penalty strength l1 must be zero or more"),
-        ({"l2": float("nan")}, "penalty strength l2 must be zero or more"),
-        ({"loss": "cubed"}, "there is no loss called 'cubed'"),
+        ({"l1": -1.0}, "l1 must be a number, zero or more, not -1"),
+        ({"l2": float("nan")}, "l2 must be a number, zero or more, not nan"),
+        ({"loss": "cubed"}, "loss must be one of log, hinge, perceptron, not 'cubed'"),
         ({"solver": "newton"}, "there is no solver called 'newton'"),
         ({"solver": "lbfgs"}, "the solver lbfgs needs a smooth penalty"),
-        ({"candidates": "few"}, "candidates must be 'all' or 'seen'"),
-        ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"candidates": "few"}, "candidates must be one of all, seen, not 'few'"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number and not 0"),
     ],
 )
 def test_wrong_parameters(parameters: dict[str, Any], message: str) -> None:

@@ -79,7 +79,7 @@ def test_decoding_constraints(decoding: str) -> None:
     if decoding == "pairs":
         chosen = [("B-X", "I-X")]  # type: ignore[assignment]
         allowed = forbid(names, chosen)  # type: ignore[arg-type]
-    labeler = fitted(l1=1.0, decoding=allowed if decoding == "transitions" else chosen)
+    labeler = fitted(l1=1.0, scheme=allowed if decoding == "transitions" else chosen)
     rng = np.random.default_rng(1)
     X = [
         [f"{rng.choice(['i', 'o', 'b'])}{rng.integers(4)}" for _ in range(rng.integers(1, 6))]
@@ -97,7 +97,7 @@ def test_decoding_constraints(decoding: str) -> None:
 
 
 def test_constraints_that_leave_nothing() -> None:
-    labeler = fitted(decoding="iob2")
+    labeler = fitted(scheme="iob2")
     with pytest.raises(
         ParsimonError, match="sequence 0 has no possible labelling under the given constraints"
     ):
@@ -110,7 +110,7 @@ def test_a_sequence_without_a_labelling_is_counted_from_the_start_of_the_input(
     from parsimon.tasks.sequences import model as sequence_model
 
     monkeypatch.setattr(sequence_model, "BATCH", 3)
-    labeler = fitted(decoding="iob2")
+    labeler = fitted(scheme="iob2")
     with pytest.raises(ParsimonError, match="sequence 3 has no possible labelling"):
         labeler.predict([["a", "b"]] * 5, given=[[None, None]] * 3 + [["O", "I-X"]] + [[None, None]])
 

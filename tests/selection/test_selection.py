@@ -132,7 +132,7 @@ def test_ctrl_c_while_templates_are_chosen_ends_it_all(data: Any, selection: Any
         os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        SequenceTraining(selection=selection, callbacks=(interrupt,)).fit(space(), *data)
+        SequenceTraining(selection=selection, callback=interrupt).fit(space(), *data)
 
 
 def test_what_cannot_work_is_refused(data: Any) -> None:

@@ -57,6 +57,13 @@ class Columns(Sequence["Columns"]):
         """How many tokens there are in all sequences."""
         return int(self.ids.shape[1])
 
+    def content(self) -> Iterator[Any]:
+        """What tells it apart, for fingerprints: the strings, in whatever order they were met, and the links."""
+        seen, which = np.unique(self.ids, return_inverse=True)
+        yield from (self.strings.get_all(np.ascontiguousarray(seen)), which, self.lengths)
+        if self.links is not None:
+            yield from (self.links.parent, self.links.node_kind, self.links.allowed)
+
     def with_own_strings(self) -> Columns:
         """The same with a table of strings that nothing else adds to."""
         return Columns(self.ids, self.lengths, self.strings.copy(), self.links)
@@ -147,6 +154,10 @@ class Labels(Sequence[list[str | None]]):
         self.ids = ids  # (n_tokens,) int32
         self.lengths = lengths
         self.names = tuple(names)
+
+    def content(self) -> Iterator[Any]:
+        """What tells it apart, for fingerprints."""
+        yield from (self.ids, self.lengths, self.names)
 
     def __len__(self) -> int:
         return len(self.lengths)

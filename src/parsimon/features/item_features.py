@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -159,6 +159,11 @@ class SparseSequences(Sequence["SparseSequences"]):
                 f"the lengths add up to {int(self.lengths.sum())} but the matrix has {self.matrix.shape[0]} rows."
             )
         self.names = None if names is None else _column_names(names, self.matrix.shape[1])
+
+    def content(self) -> Iterator[Any]:
+        """What tells it apart, for fingerprints."""
+        yield from (self.matrix.indptr, self.matrix.indices, self.matrix.data, self.matrix.shape)
+        yield from (self.lengths, self.names)
 
     @classmethod
     def from_sequences(cls, sequences: Iterable[Any], names: Sequence[str] | None = None) -> SparseSequences:

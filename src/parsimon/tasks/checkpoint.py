@@ -1,131 +1,151 @@
-"""Checkpoints: the weights and the history of a training run, to go on from after it was killed."""
+"""Checkpoints: what a training has done so far, to go on from after it was killed.
+
+A checkpoint is a safetensors file. Its header has the mark of the training it belongs to, what was found out before
+learning, the fits that are done and the one on its way; its arrays are their weights, and the solver's own state.
+"""
 
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.files import write_atomically_or_explain
-from parsimon.selection.base import Selected
-from parsimon.solvers import SOLVERS
-from parsimon.solvers.base import Event, Result, Solver, Status
-from parsimon.solvers.driver import Monitor, Validation
+from parsimon.solvers import SOLVERS, Event, Monitor, Result, Solver, Status
 from parsimon.weights import Weights
 
-STATE = "state."  # what the arrays of a solver's state are called
+FORMAT = 2
+Arrays = dict[str, Array | IntArray]
 
 
 @dataclass(frozen=True)
-class Checkpoint:
-    """Where a training run stood."""
+class Best:
+    """What did best on development data."""
 
+    score: float
+    since: int  # scores since then
+    objective: float
+    kept: float  # the score of the weights that are kept, which may be a little below the best
     weights: Weights
+
+
+@dataclass(frozen=True)
+class Running:
+    """How far a fit has come."""
+
+    name: str
+    weights: Weights  # with the solver's state, if it has one
     history: list[Event]
-    # The best development score, how many there were since; the weights that are kept, their objective and score.
-    best: tuple[float, int, Weights, float, float] | None
-    selected: Selected | None = None  # by a first stage
+    counted_from: int
+    best: Best | None = None
+
+    @classmethod
+    def of(cls, name: str, weights: Weights, monitor: Monitor) -> Running:
+        """A fit as its monitor sees it."""
+        best, seen = None, monitor.validation
+        if seen is not None and seen.best_iterate is not None:
+            at = seen.best_iterate
+            best = Best(seen.best, seen.since_best, at.objective, seen.kept, at.weights)
+        state = None if weights.state is None else dict(weights.state())
+        frozen = replace(weights, state=None if state is None else lambda: state)
+        return cls(name, frozen, list(monitor.history), monitor.counted_from or 0, best)
 
     def take_up(self, monitor: Monitor) -> Weights:
-        """Where to start. Limits of iterations and time, and patience, count from where the first run began."""
-        monitor.history = list(self.history)
-        if self.history:
-            monitor.started -= self.history[-1].seconds
+        """Where to start. Limits of iterations, and patience, count from where the first run began."""
+        monitor.history, monitor.counted_from = list(self.history), self.counted_from
         if self.best is not None and monitor.validation is not None:
-            monitor.validation.resume(*self.best)
+            best = self.best
+            monitor.validation.resume(best.score, best.since, best.weights, best.objective, best.kept)
         return self.weights
 
 
-def save_checkpoint(
-    path: Path,
-    fingerprint: str,
-    weights: Weights,
-    history: list[Event],
-    validation: Validation | None = None,
-    *,
-    selected: Selected | None = None,
-    exactly: bool = False,
-) -> None:
-    """Writes the non-zero weights, and those that did best on a development set, whole or not at all.
+@dataclass(frozen=True)
+class Finished:
+    """A fit that is done."""
 
-    `selected` is what a first stage has chosen. `exactly` also keeps the solver's state, if it has one.
-    """
-    from safetensors.numpy import save
-
-    kept = weights.nonzero()
-    assert kept.features is not None
-    header: dict[str, Any] = {
-        "fingerprint": fingerprint,
-        "n_features": kept.n_features,
-        "history": [asdict(event) for event in history],
-    }
-    arrays = {"features": np.ascontiguousarray(kept.features), "values": np.ascontiguousarray(kept.values)}
-    if validation is not None and validation.best_iterate is not None:
-        best = validation.best_iterate.weights.nonzero()
-        assert best.features is not None
-        objective = validation.best_iterate.objective
-        header["dev"] = [validation.best, validation.since_best, objective, validation.kept]
-        arrays["best.features"] = np.ascontiguousarray(best.features)
-        arrays["best.values"] = np.ascontiguousarray(best.values)
-    if selected is not None:
-        header["selected"] = selected.told()
-    if exactly and weights.state is not None:
-        arrays |= {f"{STATE}{name}": np.ascontiguousarray(a) for name, a in weights.state().items()}
-    content = save(arrays, metadata={"parsimon-checkpoint": json.dumps(header)})
-    write_atomically_or_explain(path, bytes(content))
+    result: Result
 
 
-def load_checkpoint(path: Path, fingerprint: str) -> Checkpoint:
-    """A checkpoint, which must belong to the same data, templates and settings."""
-    with _reading(path) as (file, header):
-        weights = _weights(file, "", header)
-        best = None
-        if "dev" in header:
-            score, since, objective, *kept = header["dev"]
-            at = float(kept[0]) if kept else float(score)
-            best = (float(score), int(since), _weights(file, "best.", header), float(objective), at)
-        names = [name for name in file.keys() if name.startswith(STATE)]  # noqa: SIM118 (not a dictionary)
-        state = {name.removeprefix(STATE): file.get_tensor(name) for name in names}
-        history = [Event.from_told(event) for event in header["history"]]
-        selected = _selected(header)
-        owner = header["fingerprint"]
-    if owner != fingerprint:
-        raise belongs_elsewhere(path)
-    if state:
-        weights = replace(weights, state=lambda: state)
-    return Checkpoint(weights, history, best, selected)
+@dataclass
+class Checkpoint:
+    """Where a training stands."""
 
+    mark: str
+    seconds: float = 0.0
+    values: dict[str, dict[str, Any]] = field(default_factory=dict)  # found out before learning, by name
+    finished: dict[str, Finished] = field(default_factory=dict)
+    running: Running | None = None
 
-def selected_before(path: Path) -> Selected | None:
-    """What the first stage of a run has chosen. Whose run it was is for `load_checkpoint` to say."""
-    with _reading(path) as (_, header):
-        return _selected(header)
+    def save(self, path: Path) -> None:
+        """Writes it whole or not at all."""
+        from safetensors.numpy import save
 
+        arrays: Arrays = {}
+        header: dict[str, Any] = {
+            "format": FORMAT,
+            "mark": self.mark,
+            "seconds": self.seconds,
+            "values": self.values,
+            "finished": [
+                _finished_header(name, each.result, arrays, f"finished.{i}.")
+                for i, (name, each) in enumerate(self.finished.items())
+            ],
+            "running": None if self.running is None else _running_header(self.running, arrays),
+        }
+        packed = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
+        content = save(packed, metadata={"parsimon-checkpoint": json.dumps(header)})
+        write_atomically_or_explain(path, bytes(content))
 
-def belongs_elsewhere(path: Path) -> ParsimonError:
-    """What is said of a checkpoint that something else has left."""
-    return ParsimonError(
-        f"the checkpoint {path} belongs to other data, templates or settings; "
-        "resume with the ones it was made with, or train without --resume."
-    )
+    def save_or_warn(self, path: Path) -> None:
+        """Writes it; a failure (a full disk) is no reason to lose the training."""
+        try:
+            self.save(path)
+        except ParsimonError as error:
+            warnings.warn(f"no checkpoint was kept: {error}", RuntimeWarning, stacklevel=4)
+
+    @classmethod
+    def load(cls, path: Path, mark: str) -> Checkpoint:
+        """A checkpoint, which must belong to the same data and settings."""
+        with _reading(path) as (arrays, header):
+            if header["format"] != FORMAT:
+                raise ValueError(f"format {header['format']}, not {FORMAT}")
+            running = header["running"]
+            checkpoint = cls(
+                str(header["mark"]),
+                float(header["seconds"]),
+                {str(name): dict(value) for name, value in header["values"].items()},
+                {
+                    str(told["name"]): Finished(_result(told, arrays, f"finished.{i}."))
+                    for i, told in enumerate(header["finished"])
+                },
+                None if running is None else _running(running, arrays),
+            )
+        if checkpoint.mark != mark:
+            raise ParsimonError(
+                f"the checkpoint {path} belongs to other data, templates or settings; "
+                "resume with the ones it was made with, or train without resuming."
+            )
+        return checkpoint
 
 
 def lasting_settings(solver: str | Solver, *more: Any) -> list[Any]:
     """What a run must not change when it goes on: all there is to a solver that counts its epochs, else nothing."""
     named = isinstance(solver, str) and solver in SOLVERS
     made = SOLVERS[solver]() if named else solver  # type: ignore[index]
-    return [repr(made), *more] if hasattr(made, "epochs") else []
+    return [made, *more] if hasattr(made, "epochs") else []
 
 
 def ended(solver: Solver, start: Weights, monitor: Monitor) -> Result | None:
-    """The result of a run that was killed after learning had come to its end, or None if there is more to learn."""
-    if start.state is None:
+    """The result of a fit that was killed after learning had come to its end, or None if there is more to learn."""
+    if start.state is None or not monitor.history:
         return None
     event, validation = monitor.history[-1], monitor.validation
     status = None
@@ -141,24 +161,98 @@ def ended(solver: Solver, start: Weights, monitor: Monitor) -> Result | None:
     return Result(weights, status, objective, history=monitor.history)
 
 
+# --- The parts of the file ------------------------------------------------------------------------------------
+
+
 @contextmanager
-def _reading(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """The file and its header; whatever is wrong with it is told in one sentence."""
+def _reading(path: Path) -> Iterator[tuple[Arrays, dict[str, Any]]]:
+    """The arrays and the header of a file; whatever is wrong with it is said in one sentence."""
     from safetensors import SafetensorError, safe_open
 
     if not path.exists():
-        raise ParsimonError(f"there is no checkpoint {path} to resume from; train without --resume first.")
+        raise ParsimonError(f"there is no checkpoint {path} to resume from; train without resuming first.")
     try:
         with safe_open(path, framework="numpy") as file:
-            yield file, json.loads(file.metadata()["parsimon-checkpoint"])
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dictionary)
+            yield arrays, json.loads(file.metadata()["parsimon-checkpoint"])
+    except ParsimonError:
+        raise
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ParsimonError(f"{path} is not a checkpoint, or is damaged ({error}).") from None
 
 
-def _selected(header: dict[str, Any]) -> Selected | None:
-    return Selected.from_told(header["selected"]) if "selected" in header else None
+def _put_weights(weights: Weights, arrays: Arrays, prefix: str) -> int:
+    kept = weights.nonzero()
+    assert kept.features is not None
+    arrays[f"{prefix}features"], arrays[f"{prefix}values"] = kept.features, kept.values
+    return kept.n_features
 
 
-def _weights(file: Any, prefix: str, header: dict[str, Any]) -> Weights:
-    features, values = file.get_tensor(f"{prefix}features"), file.get_tensor(f"{prefix}values")
-    return Weights(values.astype(np.float64), features.astype(np.int64), int(header["n_features"]))
+def _weights(arrays: Arrays, prefix: str, n_features: Any) -> Weights:
+    features, values = arrays[f"{prefix}features"], arrays[f"{prefix}values"]
+    if features.ndim != 1 or features.shape != values.shape or not np.isfinite(values).all():
+        raise ValueError("weights that are no weights")
+    if len(features) and not (
+        np.all(np.diff(features) > 0) and features[0] >= 0 and features[-1] < n_features
+    ):
+        raise ValueError("features that are not there")
+    return Weights(values.astype(np.float64), features.astype(np.int64), int(n_features))
+
+
+def _finished_header(name: str, result: Result, arrays: Arrays, prefix: str) -> dict[str, Any]:
+    if result.relevance is not None:
+        arrays[f"{prefix}relevance"] = result.relevance
+    return {
+        "name": name,
+        "n_features": _put_weights(result.weights, arrays, prefix),
+        "status": result.status.name,
+        "objective": result.objective,
+        "kkt": result.kkt,
+        "gap": result.gap,
+        "support": result.support,
+        "history": [asdict(event) for event in result.history],
+    }
+
+
+def _result(told: dict[str, Any], arrays: Arrays, prefix: str) -> Result:
+    return Result(
+        _weights(arrays, prefix, told["n_features"]),
+        Status[told["status"]],
+        float(told["objective"]),
+        told["kkt"],
+        told["gap"],
+        [Event.from_told(event) for event in told["history"]],
+        told["support"],
+        arrays.get(f"{prefix}relevance"),
+    )
+
+
+def _running_header(running: Running, arrays: Arrays) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "name": running.name,
+        "n_features": _put_weights(running.weights, arrays, "running."),
+        "history": [asdict(event) for event in running.history],
+        "counted_from": running.counted_from,
+        "best": None,
+    }
+    if running.weights.state is not None:
+        arrays.update({f"running.state.{name}": values for name, values in running.weights.state().items()})
+    if running.best is not None:
+        best = running.best
+        _put_weights(best.weights, arrays, "running.best.")
+        told["best"] = [best.score, best.since, best.objective, best.kept]
+    return told
+
+
+def _running(told: dict[str, Any], arrays: Arrays) -> Running:
+    weights, best = _weights(arrays, "running.", told["n_features"]), None
+    prefix = "running.state."
+    state = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+    if state:
+        weights = replace(weights, state=lambda: state)
+    if told["best"] is not None:
+        score, since, objective, kept = told["best"]
+        at = _weights(arrays, "running.best.", told["n_features"])
+        best = Best(float(score), int(since), float(objective), float(kept), at)
+    history = [Event.from_told(event) for event in told["history"]]
+    return Running(str(told["name"]), weights, history, int(told["counted_from"]), best)

@@ -1,7 +1,7 @@
 """The model file: safetensors arrays with a JSON header. No pickle; a hostile file gives a clear error.
 
 Only what is not zero is in it, and all integers are in the smallest types that hold them. The header's `kind` says
-what model it is of; every kind has a file of its own (`KINDS`), which takes a model apart and puts it together.
+what model it is of; every kind has a `file` of its own (`kinds.py`), which takes a model apart and puts it together.
 """
 
 from __future__ import annotations
@@ -9,36 +9,22 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, is_dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, overload
+from typing import Any, ClassVar, Protocol, TypeVar, overload
 
 import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.files import write_atomically_or_explain
+from parsimon.tasks.kinds import find_kind, get_kind
 
-if TYPE_CHECKING:
-    from parsimon.tasks.documents.model import DocumentModel
-    from parsimon.tasks.networks.model import NetworkModel
-    from parsimon.tasks.parsing.model import ParserModel
-    from parsimon.tasks.sequences.model import SequenceModel
-
-FORMAT = 1
-Kind: TypeAlias = Literal["sequence", "document", "network", "parser"]
-# Where `take_apart(model) -> (header, tensors)` and `put_together(header, tensors) -> model` of a kind are. The
-# weights and `info` are written here, the same for all.
-KINDS = {
-    "sequence": "parsimon.tasks.sequences.file",
-    "document": "parsimon.tasks.documents.file",
-    "network": "parsimon.tasks.networks.file",
-    "parser": "parsimon.tasks.parsing.file",
-}
+FORMAT = 2
+Wanted = TypeVar("Wanted")
 
 
 class Model(Protocol):
-    """What can be in a model file: its kind is one of `KINDS`."""
+    """What can be in a model file: its kind is registered."""
 
     kind: ClassVar[str]
 
@@ -71,7 +57,7 @@ def dump_model(model: Model, *, dtype: str = "float64") -> bytes:
         raise ParsimonError(f"weights are kept as float64 or float32, not {dtype!r}.")
     if model.weights.size and np.abs(model.weights).max() > np.finfo(dtype).max:
         raise ParsimonError("a weight is too large for float32; keep float64.")
-    header, tensors = import_module(KINDS[model.kind]).take_apart(model)
+    header, tensors = get_kind(model.kind).file.take_apart(model)
     header = {"format": FORMAT, "kind": model.kind, **header, "info": jsonable(model.info)}
     tensors["weights"] = model.weights.astype(dtype)
     packed = {
@@ -82,22 +68,16 @@ def dump_model(model: Model, *, dtype: str = "float64") -> bytes:
 
 
 @overload
-def load_model(path: str | Path, kind: Literal["sequence"]) -> SequenceModel: ...
-@overload
-def load_model(path: str | Path, kind: Literal["document"]) -> DocumentModel: ...
-@overload
-def load_model(path: str | Path, kind: Literal["network"]) -> NetworkModel: ...
-@overload
-def load_model(path: str | Path, kind: Literal["parser"]) -> ParserModel: ...
+def load_model(path: str | Path, kind: type[Wanted]) -> Wanted: ...
 @overload
 def load_model(path: str | Path, kind: None = None) -> Any: ...
 
 
-def load_model(path: str | Path, kind: Kind | None = None) -> Any:
-    """Reads a model. A file that is not one, or is damaged or from a newer version, is an error that says so.
+def load_model(path: str | Path, kind: type[Any] | None = None) -> Any:
+    """Reads a model. A file that is not one, or is damaged or from another version, is an error that says so.
 
-    It is a `SequenceModel`, a `DocumentModel` or whatever was saved; one of another `kind` than the one that is needed
-    is an error, too.
+    It is a `SequenceModel`, a `DocumentModel` or whatever was saved; one of another `kind` (a class of models) than is
+    needed is an error, too.
     """
     path = Path(path)
     try:
@@ -108,32 +88,24 @@ def load_model(path: str | Path, kind: Kind | None = None) -> Any:
 
 
 @overload
-def parse_model(content: bytes, name: str = ..., *, kind: Literal["sequence"]) -> SequenceModel: ...
+def parse_model(content: bytes, name: str = ..., *, kind: type[Wanted]) -> Wanted: ...
 @overload
-def parse_model(content: bytes, name: str = ..., *, kind: Literal["document"]) -> DocumentModel: ...
-@overload
-def parse_model(content: bytes, name: str = ..., *, kind: Literal["network"]) -> NetworkModel: ...
-@overload
-def parse_model(content: bytes, name: str = ..., *, kind: Literal["parser"]) -> ParserModel: ...
-@overload
-def parse_model(content: bytes, name: str = ..., kind: Kind | None = None) -> Any: ...
+def parse_model(content: bytes, name: str = ..., kind: type[Any] | None = None) -> Any: ...
 
 
-def parse_model(content: bytes, name: str = "the model", kind: Kind | None = None) -> Any:
+def parse_model(content: bytes, name: str = "the model", kind: type[Any] | None = None) -> Any:
     """A model from its bytes."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
     header = _header(content, name)
-    found = str(header.get("kind"))
-    if found not in KINDS:
+    found = find_kind(str(header.get("kind")))
+    if found is None:
         raise ParsimonError(
-            f"{name} is a model of a kind that this version of Parsimon does not know ({found})."
+            f"{name} is a model of a kind that this version of Parsimon does not know ({header.get('kind')})."
         )
-    if kind is not None and found != kind:
-        raise ParsimonError(f"{name} is a {found} model, but a {kind} model is needed here.")
     try:
-        return import_module(KINDS[found]).put_together(header, load(content))
+        model = found.file.put_together(header, load(content))
     except (
         SafetensorError,
         KeyError,
@@ -150,6 +122,9 @@ def parse_model(content: bytes, name: str = "the model", kind: Kind | None = Non
         raise ParsimonError(
             f"{name} is damaged ({str(error).splitlines()[0] if str(error) else 'unreadable'})."
         ) from None
+    if kind is not None and not isinstance(model, kind):
+        raise ParsimonError(f"{name} is a {found.name} model, but a {kind.kind} model is needed here.")
+    return model
 
 
 def _header(content: bytes, name: str) -> dict[str, Any]:
@@ -162,7 +137,12 @@ def _header(content: bytes, name: str) -> dict[str, Any]:
         header = None
     if not isinstance(header, dict) or "format" not in header:
         raise ParsimonError(f"{name} is not a Parsimon model, or is damaged.")
-    if not isinstance(header["format"], int) or header["format"] > FORMAT:
+    if isinstance(header["format"], int) and 0 < header["format"] < FORMAT:
+        raise ParsimonError(
+            f"{name} has format {header['format']} of a version before the first release, which is not read any more; "
+            "train the model again."
+        )
+    if not isinstance(header["format"], int) or header["format"] != FORMAT:
         raise ParsimonError(
             f"{name} has format {header['format']}, but this version of Parsimon reads up to {FORMAT}; "
             "it was written by a newer version, so install that."

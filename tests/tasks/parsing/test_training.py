@@ -45,7 +45,7 @@ def killer(iteration: int) -> Any:
 def killed(training: ParserTraining, iteration: int, **more: Any) -> None:
     """A run that is killed when it tells of this iteration; the checkpoint is of the one before."""
     with pytest.raises(Killed):
-        replace(training, callbacks=(killer(iteration),), checkpoint_every=0.0).fit(space(), TRAIN, **more)
+        replace(training, callbacks=(killer(iteration),), checkpoint_every=1e-9).fit(space(), TRAIN, **more)
 
 
 def content(model: Any, path: Path) -> bytes:
@@ -75,7 +75,7 @@ def test_online_learners_resume_to_the_same_bits(training: ParserTraining, when:
     safe = replace(training, checkpoint=tmp_path / "run")
     killed(safe, when, dev=DEV)
     seen: list[Any] = []
-    resumed = replace(safe, resume=True, callbacks=(seen.append,)).fit(space(), TRAIN, dev=DEV)
+    resumed = replace(safe, resume=True, callback=seen.append).fit(space(), TRAIN, dev=DEV)
     assert [event.iteration for event in seen] == list(range(when, 6))
     assert content(resumed, tmp_path / "a") == content(whole, tmp_path / "b")
 
@@ -109,7 +109,7 @@ def test_what_was_killed_while_naming_relations_learns_no_arcs_again(
         with pytest.raises(Killed):
             training.fit(space(), TRAIN, dev=DEV)
     seen: list[Any] = []
-    resumed = replace(training, resume=True, callbacks=(seen.append,)).fit(space(), TRAIN, dev=DEV)
+    resumed = replace(training, resume=True, callback=seen.append).fit(space(), TRAIN, dev=DEV)
     assert seen == []
     assert content(resumed, tmp_path / "a") == content(whole, tmp_path / "b")
 
@@ -168,9 +168,9 @@ def test_a_second_stage_resumes_to_the_same_bits(tmp_path: Path) -> None:
             raise Killed
 
     with pytest.raises(Killed):
-        replace(training, callbacks=(kill,), checkpoint_every=0.0).fit(space(), TRAIN)
+        replace(training, callback=kill, checkpoint_every=1e-9).fit(space(), TRAIN)
     seen: list[Any] = []
-    resumed = replace(training, resume=True, callbacks=(seen.append,)).fit(space(), TRAIN)
+    resumed = replace(training, resume=True, callback=seen.append).fit(space(), TRAIN)
     assert [event.iteration for event in seen] == [3, 4]
     assert content(resumed, tmp_path / "a") == content(whole, tmp_path / "b")
 

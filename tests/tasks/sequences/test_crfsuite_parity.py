@@ -14,7 +14,7 @@ from parsimon.features.columns import Labels
 from parsimon.features.item_features import ItemFeatures
 from parsimon.penalties import ElasticNet
 from parsimon.solvers import Weights
-from parsimon.tasks.sequences.training import SequenceTraining, Task
+from parsimon.tasks.sequences.training import SequenceTask, SequenceTraining
 
 pycrfsuite = pytest.importorskip("pycrfsuite")
 
@@ -62,7 +62,7 @@ class Peer:
     y: list[list[str]]
     path: Path
     loss: float  # as printed, six decimals
-    task: Task
+    task: SequenceTask
     w: Any
 
 
@@ -87,7 +87,7 @@ def peer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return Peer(X, y, path, trainer.logparser.last_iteration["loss"], task, w)
 
 
-def translated(path: Path, task: Task) -> Any:
+def translated(path: Path, task: SequenceTask) -> Any:
     """CRFsuite's weights in Parsimon's numbering."""
     tagger = pycrfsuite.Tagger()
     tagger.open(str(path))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import parsimon.tasks.sequences.training as module
+import parsimon.tasks.training as module
 from parsimon.errors import ParsimonError
 from parsimon.features import Columns, Labels, TemplateFeatures, TemplateSet
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso
@@ -38,7 +38,7 @@ def killed(training: SequenceTraining, after: int, *data: Any, **more: Any) -> N
             raise Killed
 
     with pytest.raises(Killed):
-        replace(training, callbacks=(kill,), checkpoint_every=0.0).fit(space(), *data, **more)
+        replace(training, callback=kill, checkpoint_every=1e-9).fit(space(), *data, **more)
 
 
 # ---- online learners ---------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ def test_killed_twice(data: Any, tmp_path: Path) -> None:
     killed(training, 2, *data)
     killed(replace(training, resume=True), 2, *data)
     seen: list[Any] = []
-    resumed = replace(training, resume=True, callbacks=(seen.append,)).fit(space(), *data)
+    resumed = replace(training, resume=True, callback=seen.append).fit(space(), *data)
     assert [event.iteration for event in seen] == [4, 5]
     assert dump_model(resumed) == dump_model(MIRA.fit(space(), *data))
 
@@ -88,7 +88,7 @@ def test_what_had_come_to_its_end_learns_nothing_again(data: Any, tmp_path: Path
     training = replace(MIRA, checkpoint=tmp_path / "run")
     whole = training.fit(space(), *data)  # the checkpoint is the caller's to remove
     seen: list[Any] = []
-    resumed = replace(training, resume=True, callbacks=(seen.append,)).fit(space(), *data)
+    resumed = replace(training, resume=True, callback=seen.append).fit(space(), *data)
     assert seen == []
     assert resumed.info["status"] == Status.DONE.value
     assert dump_model(resumed) == dump_model(whole)
@@ -131,7 +131,7 @@ def test_a_second_stage_resumes_to_the_same_bits(data: Any, tmp_path: Path) -> N
     whole = training.fit(space(), *data)
     killed(training, 2 + 3, *data)  # two epochs of choosing, three of learning
     seen: list[Any] = []
-    resumed = replace(training, resume=True, callbacks=(seen.append,)).fit(space(), *data)
+    resumed = replace(training, resume=True, callback=seen.append).fit(space(), *data)
     assert [event.iteration for event in seen] == [3, 4, 5]
     assert dump_model(resumed) == dump_model(whole)
 
@@ -174,7 +174,7 @@ def test_resuming_ends_where_it_would_have_ended(data: Any, tmp_path: Path) -> N
             raise Killed
 
     with pytest.raises(Killed):
-        replace(training, callbacks=(kill,), checkpoint_every=0.0).fit(space(), X, y)
+        replace(training, callback=kill, checkpoint_every=1e-9).fit(space(), X, y)
     resumed = replace(training, resume=True).fit(space(), X, y)
     assert resumed.info["objective"] == pytest.approx(whole.info["objective"], rel=1e-6)
     iterations = [event["iteration"] for event in resumed.info["history"]]
@@ -201,7 +201,7 @@ def test_resuming_remembers_the_best_on_the_development_set_and_how_long_ago_tha
             raise Killed
 
     with pytest.raises(Killed):
-        replace(training, callbacks=(kill,), checkpoint_every=0.0).fit(space(), X, y, dev=dev)
+        replace(training, callback=kill, checkpoint_every=1e-9).fit(space(), X, y, dev=dev)
     resumed = replace(training, resume=True).fit(space(), X, y, dev=dev)
     best = [max(event.get("dev", 0.0) for event in model.info["history"]) for model in (whole, resumed)]
     assert best[1] >= best[0]

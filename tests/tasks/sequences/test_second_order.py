@@ -105,7 +105,7 @@ def test_given_tags_and_schemes() -> None:
     assert labeler.predict([[{"w": "?"}] * 3], given=[["y", None, None]]) == [["y", "x", "b"]]
     spans = [["B", "I", "O"], ["O", "B"], ["B", "B"]]
     free = [[{"w": "?"}] * len(tags) for tags in spans]
-    labeler = SequenceLabeler(l1=0.0, l2=1.0, order=2, decoding="iob2").fit(free, spans)
+    labeler = SequenceLabeler(l1=0.0, l2=1.0, order=2, scheme="iob2").fit(free, spans)
     tags = labeler.model_.tags
     allowed = constraints(tags, "iob2")
     for tagging in labeler.predict([[{"w": "?"}] * n for n in range(1, 6)]):
@@ -114,7 +114,7 @@ def test_given_tags_and_schemes() -> None:
 
 @pytest.mark.parametrize("length", [1, 2, 3])
 def test_minimum_risk_is_about_tags(length: int) -> None:
-    labeler = SequenceLabeler(l1=0.0, l2=2.0, order=2, minimum_risk=True).fit(X, Y)
+    labeler = SequenceLabeler(l1=0.0, l2=2.0, order=2, decoding="minimum-risk").fit(X, Y)
     model, uncertain = labeler.model_, [[{"w": "?"}] * length]
     (marginals,) = labeler.predict_marginals(uncertain)
     taggings = {tuple(model.pairs.tag[list(ids)].tolist()) for ids in possible(model, length)}
@@ -139,7 +139,7 @@ def test_files_and_development_sets(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("settings", "y", "message"),
     [
-        ({"order": 3}, Y, "the order of a chain is 1 or 2, not 3"),
+        ({"order": 3}, Y, "order must be a whole number from 1 to 2, not 3"),
         ({"order": 2}, [["x", None, *Y[0][2:]], *Y[1:]], "order=2 needs every label"),
         ({"order": 2}, [["· → x", *Y[0][1:]], *Y[1:]], "no label may be"),
         ({"order": 2, "loss": "hinge", "solver": "sgd"}, Y, "any label may follow any other"),

@@ -14,7 +14,7 @@ from parsimon.inspect import features
 from parsimon.penalties import L1, L2, ElasticNet, L1Ball
 from parsimon.solvers import Status, Weights
 from parsimon.tasks.model_file import dump_model
-from parsimon.tasks.sequences.training import SequenceTraining, Task, make_batches
+from parsimon.tasks.sequences.training import SequenceTask, SequenceTraining, make_batches
 from toy_sequences import make_data, space
 
 
@@ -33,7 +33,7 @@ def test_candidates(data: Any) -> None:
     seen = SequenceTraining(candidates="seen").prepare(space(), X, y)
     assert every.problem.n_features == 3 * every.space.n_node + 9 * every.space.n_pair
     assert 0 < seen.problem.n_features < every.problem.n_features
-    with pytest.raises(ParsimonError, match="candidates must be 'all' or 'seen', not 'some'"):
+    with pytest.raises(ParsimonError, match="candidates must be one of all, seen, not 'some'"):
         SequenceTraining(candidates="some").prepare(space(), X, y)
 
 
@@ -229,7 +229,7 @@ def test_development_scores_are_those_of_the_model(data: Any, metric: str) -> No
     training = SequenceTraining(penalty=ElasticNet(l1=0.3, l2=0.01))
     task = training.prepare(space(), X, y)
     result = training.solve(task, Weights.zeros(task.problem.n_features))
-    score = task.development_score(dev_X, dev_y, metric, 1)(result.weights)
+    score = replace(task, metric=metric).development_score((dev_X, dev_y))(result.weights)
     model = task.model(result, {})
     predicted = list(model.as_labels(model.decode(model.observe(dev_X)), dev_X.lengths))
     wanted = token_accuracy if metric == "accuracy" else span_f1
@@ -247,20 +247,20 @@ def test_a_development_set_may_have_other_labels(data: Any) -> None:
 
 def test_tokens_without_a_label_do_not_count_in_development(data: Any) -> None:
     X, y = data
-    task = SequenceTraining().prepare(space(), X, y)
+    task = SequenceTraining(dev_metric="accuracy").prepare(space(), X, y)
     model_w = SequenceTraining().solve(task, Weights.zeros(task.problem.n_features)).weights
     ids = y.ids.copy()
-    every = task.development_score(X, y, "accuracy", 1)(model_w)
+    every = task.development_score((X, y))(model_w)
     model = task.model(_result(model_w), {})
     right = model.decode(model.observe(X)) == ids
     half = np.arange(len(ids)) % 2 == 0
     partial = Labels(np.where(half, ids, -1).astype(np.int32), y.lengths, y.names)
     assert every == pytest.approx(right.mean())
-    assert task.development_score(X, partial, "accuracy", 1)(model_w) == pytest.approx(right[half].mean())
+    assert task.development_score((X, partial))(model_w) == pytest.approx(right[half].mean())
 
 
 def test_wrong_development_settings(data: Any) -> None:
-    with pytest.raises(ParsimonError, match="development metric must be auto, f1 or accuracy, not 'bleu'"):
+    with pytest.raises(ParsimonError, match="dev_metric must be one of auto, f1, accuracy, not 'bleu'"):
         SequenceTraining(dev_metric="bleu").fit(space(), *data, dev=data)
 
 
@@ -271,7 +271,7 @@ def test_wrong_development_settings(data: Any) -> None:
 def test_threads_give_identical_models(data: Any, loss: str) -> None:
     X, y = data
     models = [
-        SequenceTraining(loss=loss, threads=threads, max_iter=40).fit(space(), X, y) for threads in (1, 2)
+        SequenceTraining(loss=loss, n_jobs=threads, max_iter=40).fit(space(), X, y) for threads in (1, 2)
     ]
     files = [dump_model(replace(model, info={})) for model in models]
     assert files[0] == files[1]
@@ -287,7 +287,7 @@ def test_every_loss_learns(data: Any, loss: str, penalty: Any) -> None:
 
 def test_what_a_model_remembers(data: Any) -> None:
     X, y = data
-    task: Task = SequenceTraining().prepare(space(), X, y)
+    task: SequenceTask = SequenceTraining().prepare(space(), X, y)
     info = SequenceTraining(penalty=ElasticNet(l1=0.25, l2=0.5), candidates="seen").fit(space(), X, y).info
     assert (info["loss"], info["l1"], info["l2"], info["candidates"]) == ("log", 0.25, 0.5, "seen")
     assert (info["sequences"], info["tokens"], info["candidate_templates"]) == (30, X.n_tokens, 5)

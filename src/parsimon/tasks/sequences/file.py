@@ -10,9 +10,9 @@ from parsimon.designs.feature_index import FeatureIndex
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.item_features import ItemFeatures, MatrixFeatures
 from parsimon.features.template_features import TemplateFeatures
+from parsimon.structures.label_schemes import SCHEMES
 from parsimon.tasks.sequences.model import SequenceModel
 from parsimon.tasks.sequences.second_order import TagPairs
-from parsimon.tasks.trees.seen_below import below_from_told, told_below
 
 SPACES: dict[str, Any] = {
     space.kind: space for space in (TemplateFeatures, ItemFeatures, MatrixFeatures, ArcFeatures)
@@ -29,8 +29,8 @@ def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
         tensors[f"{name}.column"] = column
     space = {"kind": model.space.kind, **settings}
     header = {"labels": list(model.labels), "order": model.order, "space": space}
-    if model.below is not None:
-        header["below"] = told_below(model.below)
+    if model.scheme is not None:
+        header["scheme"] = model.scheme
     return header, tensors
 
 
@@ -58,8 +58,10 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceMod
         TagPairs.parse(labels)
     elif order != 1:
         raise ValueError(f"labels of order {order} are not known here")
-    below = below_from_told(header["below"], len(labels)) if "below" in header else None
-    return SequenceModel(labels, space, index, weights, dict(header["info"]), order, below)
+    scheme = header.get("scheme")
+    if scheme is not None and scheme not in SCHEMES:
+        raise ValueError(f"there is no scheme {scheme!r}")
+    return SequenceModel(labels, space, index, weights, dict(header["info"]), order, scheme)
 
 
 def _rows(tensors: dict[str, Any], name: str, n_attributes: int, width: int) -> Any:

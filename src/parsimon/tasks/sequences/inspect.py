@@ -190,4 +190,4 @@ def pruned(model: SequenceModel, threshold: float) -> SequenceModel:
     small = SequenceModel.from_weights(
         model.labels, model.space, model.index, weights, model.info, model.order
     )
-    return replace(small, below=model.below)
+    return replace(model, space=small.space, index=small.index, weights=small.weights)

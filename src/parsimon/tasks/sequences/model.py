@@ -40,7 +40,7 @@ class SequenceModel:
     weights: Array
     info: dict[str, Any] = field(default_factory=dict)
     order: int = 1  # with 2, labels are pairs of tags (see second_order.py); what comes out are tags
-    below: Transitions | None = None  # in trees with steps from siblings (see seen_below.py)
+    scheme: str | None = None  # predictions are valid in it, unless another one is asked for
 
     @classmethod
     def from_weights(
@@ -86,7 +86,7 @@ class SequenceModel:
     def _possible(self, allowed: Transitions | None) -> Transitions | None:
         """What is allowed of tags, said of labels."""
         if self.pairs is None:
-            return allowed if self.below is None else self.below if allowed is None else self.below & allowed
+            return allowed
         return self.pairs.transitions if allowed is None else self.pairs.lifted(allowed)
 
     def _given(self, chain: Chain, scores: ChainParts, tags: IntArray) -> ChainParts:

@@ -1,0 +1,139 @@
+"""What all estimators share: parameters that are options of training, files, pickles, progress."""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+import time
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
+
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from parsimon.arrays import Array
+from parsimon.report.progress import ProgressLines
+from parsimon.report.time_left import TimeLeft
+from parsimon.tasks.model_file import dump_model, load_model, parse_model, save_model
+from parsimon.tasks.options import SECTIONS, Option, TrainingOptions, values_of
+from parsimon.tasks.training import Trained, Training
+
+Class = TypeVar("Class", bound=type)
+WIDTH = 100
+
+
+class Estimator(BaseEstimator):
+    """An estimator that is fitted once it has a `model_`.
+
+    It is a dataclass: its parameters are its fields, most of them inherited from the options of its training, so an
+    option that is declared there is a parameter here. It is pickled as its model file, which has no code in it.
+    """
+
+    training_class: ClassVar[type[Training[Any, Any]]]
+    model_class: ClassVar[type[Any]]
+
+    # ---- training ------------------------------------------------------------------------------------------------
+
+    def _training(self, **more: Any) -> Any:
+        """The training that the parameters describe; `more` takes the place of some."""
+        settings = values_of(self.training_class, self)
+        if self._options.verbose:
+            began = time.perf_counter()
+            left = TimeLeft(self._options.max_iter, self._options.time_limit)
+            lines = ProgressLines(sys.stderr, began=began, time_left=left)
+            settings["callback"] = (*self._options.callbacks, lines)
+        return self.training_class(**{**settings, **more})
+
+    @property
+    def _options(self) -> TrainingOptions:
+        assert isinstance(self, TrainingOptions)
+        return self
+
+    def _fit(self, data: Any, *, dev: Any = None, start: Any = None, **more: Any) -> Trained[Any]:
+        trained: Trained[Any] = self._training(**more).run(data, dev=dev, start=start)
+        self._take(trained.model)
+        return trained
+
+    def _take(self, model: Any) -> None:
+        """Makes a model the fitted one. Kinds say more."""
+        self.model_ = model
+        self.objective_ = model.info.get("objective")
+        self.status_ = model.info.get("status")
+        self.kkt_ = model.info.get("kkt")
+        self.history_ = model.info.get("history", [])
+        self.n_iter_ = len(self.history_)
+
+    # ---- the fitted model ----------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
+
+    def _fitted(self) -> Any:
+        if "model_" not in vars(self):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first.")
+        return self.model_
+
+    @property
+    def coef_(self) -> Array:
+        """The weights that are not zero."""
+        weights: Array = self._fitted().weights
+        return weights
+
+    # ---- files ---------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path, *, dtype: str = "float64") -> None:
+        """Writes the model file that `load` and the command line read."""
+        save_model(self._fitted(), path, dtype=dtype)
+
+    @classmethod
+    def load(cls, path: str | Path, **parameters: Any) -> Self:
+        """A fitted estimator from a model file; `parameters` are those of the constructor."""
+        model = load_model(path, cls.model_class)
+        estimator = cls(**{**cls._settings_of(model), **parameters})
+        estimator._take(model)
+        return estimator
+
+    @classmethod
+    def _settings_of(cls, model: Any) -> dict[str, Any]:
+        """The parameters that a model remembers."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "model_" in state:
+            state["model_"] = dump_model(state["model_"])
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        model = state.get("model_")
+        if isinstance(model, bytes):
+            state = {**state, "model_": parse_model(model, kind=self.model_class)}
+        super().__setstate__(state)
+
+
+# --- Parameters in docstrings -----------------------------------------------------------------------------------
+
+
+def documented(estimator: Class) -> Class:
+    """Puts the section of parameters into a class's docstring, from the descriptions of its options."""
+    lines = ["Parameters", "----------"]
+    options = [(each, each.metadata["option"]) for each in fields(estimator) if "option" in each.metadata]
+    for each, told in sorted(options, key=lambda pair: SECTIONS.index(pair[1].section)):
+        lines.append(f"{each.name} : {_type_text(str(each.type), told)}")
+        lines += textwrap.wrap(told.help, WIDTH - 8, initial_indent="    ", subsequent_indent="    ")
+    section = textwrap.indent("\n".join(lines), "    ") + "\n\n"
+    text = estimator.__doc__ or ""
+    place = re.search(r"^    (Attributes|Examples)\n    -+\n", text, re.MULTILINE)
+    at = len(text) if place is None else place.start()
+    estimator.__doc__ = text[:at] + section + text[at:]
+    return estimator
+
+
+def _type_text(annotation: str, told: Option) -> str:
+    """The type of a parameter, for people: its choices, if there are any, and what else its annotation allows."""
+    if told.choices is None:
+        return annotation.replace(" | ", " or ")
+    others = [part for part in annotation.split(" | ") if part != "str"]
+    return " or ".join(["{" + ", ".join(f'"{choice}"' for choice in told.choices) + "}", *others])

@@ -1,0 +1,18 @@
+"""A reader of web pages in a model file: a labeller of trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parsimon.tasks.pages.model import PageModel
+from parsimon.tasks.trees.file import labeller, take_apart
+
+__all__ = ["put_together", "take_apart"]
+
+
+def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> PageModel:
+    """The model again, or a `ValueError` or `KeyError` that says what is wrong with it."""
+    model: PageModel = labeller(PageModel, header, tensors)
+    if model.node_kinds is None:
+        raise ValueError("a reader of pages must know kinds of nodes")
+    return model

@@ -1,0 +1,38 @@
+"""A labeller of trees in a model file: a sequence model, and what is known of nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parsimon.features.node_kinds import NodeKinds
+from parsimon.tasks.sequences import file as sequence_file
+from parsimon.tasks.trees.model import TreeModel
+from parsimon.tasks.trees.seen_below import below_from_told, told_below
+
+
+def take_apart(model: TreeModel) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is said of a model in the header, and its arrays but the weights."""
+    header, tensors = sequence_file.take_apart(model)
+    header["below"] = None if model.below is None else told_below(model.below)
+    header["node_kinds"] = None if model.node_kinds is None else model.node_kinds.told()
+    header["parent_column"] = model.parent_column
+    return header, tensors
+
+
+def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> TreeModel:
+    """The model again, or a `ValueError` or `KeyError` that says what is wrong with it."""
+    return labeller(TreeModel, header, tensors)
+
+
+def labeller(kind: type[TreeModel], header: dict[str, Any], tensors: dict[str, Any]) -> Any:
+    """A model of this class."""
+    model = sequence_file.put_together(header, tensors)
+    below, kinds, column = header["below"], header["node_kinds"], header["parent_column"]
+    if column is not None and (not isinstance(column, int) or isinstance(column, bool) or column < 0):
+        raise ValueError("the column of parents must be a number")
+    return kind.of(
+        model,
+        below=None if below is None else below_from_told(below, len(model.labels)),
+        node_kinds=None if kinds is None else NodeKinds.from_told(kinds, model.labels),
+        parent_column=column,
+    )
