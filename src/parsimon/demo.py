@@ -34,7 +34,7 @@ from parsimon.solvers import Status
 from parsimon.tasks.model_file import dump_model, save_model
 from parsimon.tasks.sequences.inspect import features, template_shares
 from parsimon.tasks.sequences.model import SequenceModel
-from parsimon.tasks.sequences.training import SequenceTraining
+from parsimon.tasks.sequences.training import Labelled, SequenceTraining
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +46,7 @@ MODULES = 24
 MAX_TOKENS = 45_000
 THREADS = 2
 PRESET = "python-code"
-SPARSE = SequenceTraining(penalty=ElasticNet(l1=0.5, l2=0.1), tol=1e-3, time_limit=22.0, threads=THREADS)
+SPARSE = SequenceTraining(penalty=ElasticNet(l1=0.5, l2=0.1), tol=1e-3, time_limit=22.0, n_jobs=THREADS)
 # Every attribute with every label would be millions of weights, all of them kept; so the dense model only
 # gets the pairs that occur.
 DENSE = SequenceTraining(
@@ -55,7 +55,7 @@ DENSE = SequenceTraining(
     candidates="seen",
     tol=1e-3,
     time_limit=18.0,
-    threads=THREADS,
+    n_jobs=THREADS,
 )
 FOLDER = Path("demo")
 
@@ -122,15 +122,13 @@ def demonstrate(console: Console) -> None:
 def trained(name: str, training: SequenceTraining, train: CodeCorpus, test: CodeCorpus) -> Outcome:
     """Trains a model, with a bar in a terminal, and labels the held-out files with it."""
     began = time.perf_counter()
-    left = TimeLeft(time_limit=training.time_limit, tolerance=training.tol)
+    left = TimeLeft(training.time_limit)
     bar = progress(sys.stderr, quiet=False, verbose=not sys.stderr.isatty(), began=began, time_left=left)
     with bar:
         bar.phase(name)
-        model = replace(training, callbacks=[bar]).fit(
-            TemplateFeatures(get_preset(PRESET)),
-            Columns.from_sequences(train.X),
-            Labels.from_sequences(train.y),
-        )
+        space = TemplateFeatures(get_preset(PRESET))
+        X, y = Columns.from_sequences(train.X), Labels.from_sequences(train.y)
+        model = replace(training, callback=bar).run(Labelled(space, X, y), watch=bar).model
     seconds = time.perf_counter() - began
     predicted = model.predict_columns(Columns.from_sequences(test.X), THREADS)
     return Outcome(name, right(predicted, test), seconds, model)

@@ -53,7 +53,7 @@ def shell() -> Callable[..., subprocess.CompletedProcess[bytes]]:
     """Runs a command as a process of its own."""
 
     def invoke(*arguments: Any, **options: Any) -> subprocess.CompletedProcess[bytes]:
-        command = [sys.executable, "-m", "parsimon.cli", *map(str, arguments)]
+        command = [sys.executable, "-m", "parsimon", *map(str, arguments)]
         return subprocess.run(command, capture_output=True, check=False, timeout=300, **options)
 
     return invoke

@@ -117,14 +117,14 @@ def test_options_reach_training(run, corpus, monkeypatch):
             return DocumentModel(tuple(sorted(set(labels))), ("moon",), np.ones((1, 1)), np.zeros(1))
 
     monkeypatch.setattr(runs, "DocumentTraining", Recorder)
-    base = ["train", "document", corpus / "train.tsv", "-m", corpus / "a.model", "--threads", 1]
+    base = ["train", "document", corpus / "train.tsv", "-m", corpus / "a.model", "--n-jobs", 1]
     assert run(*base).exit_code == 0
     assert seen == {"reader": TextReader(), "threads": 1, "seed": 0, "dev": None}
     values = {
         "--penalty": "sentence", "--l1": 0.5, "--l2": 0.25, "--sentence-strength": 0.125, "--groups": "window",
         "--window": 7, "--group-weight": "sqrt", "--stopping": "paper", "--rho": 2.0, "--loss": "hinge",
         "--values": "tf-idf", "--min-count": 2, "--min-documents": 3, "--max-documents": 0.75, "--max-words": 99,
-        "--max-iter": 11, "--tol": 1e-3, "--time-limit": 60.0, "--seed": 4,
+        "--max-iter": 11, "--tol": 1e-3, "--time-limit": 60.0, "--random-state": 4,
     }  # fmt: skip
     seen.clear()
     arguments = [text for pair in values.items() for text in pair]

@@ -37,17 +37,19 @@ def test_json_has_fractions(run, trained, wrong):
     expected = evaluate(list(y), list(load_model(trained).predict_columns(X)))
     record = json.loads(run("evaluate", trained, wrong, "--json").stdout)
     for name in ("accuracy", "precision", "recall", "f1"):
-        assert record[name] == getattr(expected, name)
-    assert record["scored"] == "spans"
-    assert record["per_type"]["NP"]["gold"] == expected.per_type["NP"].gold
-    assert sum(map(sum, record["confusion"])) == record["tokens"] == expected.tokens
+        assert record["scores"][name] == getattr(expected, name)
+    assert record["details"]["scored"] == "spans"
+    assert record["details"]["per_type"]["NP"]["gold"] == expected.per_type["NP"].gold
+    assert sum(map(sum, record["details"]["confusion"])) == record["scores"]["tokens"] == expected.tokens
 
 
 def test_raw_scores_tokens(run, trained, wrong):
     X, y = read_labelled(wrong)
     expected = evaluate(list(y), list(load_model(trained).predict_columns(X)), raw=True)
     assert run("evaluate", trained, wrong, "--raw").stdout == expected.conlleval()
-    assert json.loads(run("evaluate", trained, wrong, "--raw", "--json").stdout)["f1"] == expected.f1
+    assert (
+        json.loads(run("evaluate", trained, wrong, "--raw", "--json").stdout)["scores"]["f1"] == expected.f1
+    )
 
 
 def test_the_confusion_table(run, trained, wrong):
@@ -75,11 +77,11 @@ def test_labels_that_mark_no_spans_get_a_line_each(run, folder):
     assert table["PP"][:3] == ["100.00%"] * 3
     assert table["VP"][0] != "100.00%"
     record = json.loads(run("evaluate", folder / "tags.model", folder / "wrong.txt", "--json").stdout)
-    assert record["scored"] == "labels"
-    scores = record["per_label"].values()
+    assert record["details"]["scored"] == "labels"
+    scores = record["details"]["per_label"].values()
     for name in ("precision", "recall", "f1"):
-        assert record[name] == pytest.approx(sum(s[name] for s in scores) / len(scores))
-    assert f"{100 * record['accuracy']:.2f}%" in text
+        assert record["scores"][name] == pytest.approx(sum(s[name] for s in scores) / len(scores))
+    assert f"{100 * record['scores']['accuracy']:.2f}%" in text
 
 
 def test_unknown_labels_count_as_wrong_and_are_mentioned(run, trained, folder):
@@ -90,6 +92,7 @@ def test_unknown_labels_count_as_wrong_and_are_mentioned(run, trained, folder):
     assert result.exit_code == 0
     assert "1 token with a label that the model does not know (B-LST); it counts as wrong" in result.stderr
     record = json.loads(result.stdout)
+    record, exact = record["scores"], exact["scores"]
     assert record["correct_tokens"] == exact["correct_tokens"] - 1
     assert record["tokens"] == exact["tokens"]
 

@@ -39,13 +39,13 @@ def test_stages_in_order(run, tables):
     )
     assert result.exit_code == 0, result.output
     record = json.loads(result.stdout)
-    stages = record["stages"]
+    stages = record["size"]["stages"]
     assert [stage["templates"] for stage in stages] == [4, 6, 8]
     assert [stage["until"] for stage in stages[:2]] == [12, 17]
     assert stages[0]["attributes"] == stages[0]["possible_attributes"]
     assert stages[1]["attributes"] < stages[1]["possible_attributes"]
     assert stages[2]["objective"] == record["objective"]
-    assert stages[2]["features"] == record["features"]
+    assert stages[2]["features"] == record["size"]["features"]
     model = load_model(tables / "a.model")
     assert model.info["growth"] == {"parents": "all", "stages": stages}
     assert model.space.templates == TemplateSet.parse(WORDS + BIGRAMS + TRIGRAMS)
@@ -70,7 +70,7 @@ def test_what_is_said(shell, tables):
 
 def test_ten_iterations_if_no_number_is_named(run, tables):
     result = run(*growing(tables, "--grow", tables / "bigrams.tpl", "--tol", "1e-9", "--json"))
-    assert json.loads(result.stdout)["stages"][0]["until"] == 10
+    assert json.loads(result.stdout)["size"]["stages"][0]["until"] == 10
 
 
 def test_presets_and_names_with_a_colon(run, tables):
@@ -79,7 +79,7 @@ def test_presets_and_names_with_a_colon(run, tables):
         *growing(tables, "--grow", f"{tables}/odd:7", "--grow", "words:2", "--tol", "1e-9", "--json")
     )
     assert result.exit_code == 0, result.output
-    stages = json.loads(result.stdout)["stages"]
+    stages = json.loads(result.stdout)["size"]["stages"]
     assert [stage["until"] for stage in stages[:2]] == [
         10,
         13,
@@ -91,7 +91,7 @@ def test_any_of_the_shorter_tests(run, tables):
     counts = {}
     for parents in ("all", "any"):
         more = ["--grow", f"{tables}/bigrams.tpl:30", "--grow-parents", parents, "--json"]
-        counts[parents] = json.loads(run(*growing(tables, *more)).stdout)["stages"][1]["attributes"]
+        counts[parents] = json.loads(run(*growing(tables, *more)).stdout)["size"]["stages"][1]["attributes"]
     assert counts["all"] < counts["any"]
 
 
@@ -105,8 +105,8 @@ def test_the_log_names_the_stages(run, tables):
     log = tables / "log.jsonl"
     run(*growing(tables, "--grow", f"{tables}/bigrams.tpl:3", "--log", log))
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    assert lines[0]["grow"] == [f"{tables}/bigrams.tpl:3"]
-    assert lines[-1]["stages"] == load_model(tables / "a.model").info["growth"]["stages"]
+    assert lines[0]["command_line"]["grow"] == [f"{tables}/bigrams.tpl:3"]
+    assert lines[-1]["size"]["stages"] == load_model(tables / "a.model").info["growth"]["stages"]
     assert [line["iteration"] for line in lines[1:-1]] == list(range(len(lines) - 2))
 
 
@@ -151,4 +151,4 @@ def test_ctrl_c_in_the_first_stage_keeps_its_model(code, tmp_path, run):
     assert "the best model so far was written to" in stderr.decode()
     assert "interrupted" in stdout.decode()
     assert len(load_model(model).info["growth"]["stages"]) == 1
-    assert json.loads(run("evaluate", model, code, "--json").stdout)["accuracy"] > 0.5
+    assert json.loads(run("evaluate", model, code, "--json").stdout)["scores"]["accuracy"] > 0.5

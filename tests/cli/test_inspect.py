@@ -13,23 +13,25 @@ from parsimon.tasks.model_file import load_model
 def test_json_has_counts_and_everything_else(run, trained):
     model = load_model(trained)
     record = json.loads(run("inspect", trained, "--json").stdout)
-    assert record["features"] == len(model.weights) == len(record["heaviest"])
-    assert record["attributes"] == model.space.n_node + model.space.n_pair
-    assert record["labels"] == len(model.labels)
-    assert record["label_names"] == list(model.labels)
-    assert record["templates"] == sum(share["features"] > 0 for share in record["per_template"])
-    assert sum(share["features"] for share in record["per_label"]) == record["features"]
-    assert record["candidate_features"] == model.info["candidate_features"]
+    assert record["size"]["features"] == len(model.weights) == len(record["details"]["heaviest"])
+    assert record["size"]["attributes"] == model.space.n_node + model.space.n_pair
+    assert record["size"]["labels"] == len(model.labels)
+    assert record["details"]["label_names"] == list(model.labels)
+    assert record["size"]["templates"] == sum(
+        share["features"] > 0 for share in record["details"]["per_template"]
+    )
+    assert sum(share["features"] for share in record["details"]["per_label"]) == record["size"]["features"]
+    assert record["size"]["candidate_features"] == model.info["candidate_features"]
     assert record["history"] == model.info["history"]
     weights = look.transitions(model)
-    for transition in record["transitions"]:
+    for transition in record["details"]["transitions"]:
         x, y = model.labels.index(transition["previous"]), model.labels.index(transition["label"])
         assert transition["weight"] == weights[x, y]
-    assert len(record["transitions"]) == (weights != 0).sum()
+    assert len(record["details"]["transitions"]) == (weights != 0).sum()
 
 
 def test_the_heaviest_come_first(run, trained):
-    heaviest = json.loads(run("inspect", trained, "--json", "--top", 7).stdout)["heaviest"]
+    heaviest = json.loads(run("inspect", trained, "--json", "--top", 7).stdout)["details"]["heaviest"]
     sizes = [abs(feature["weight"]) for feature in heaviest]
     assert len(sizes) == 7
     assert sizes == sorted(sizes, reverse=True)
@@ -69,7 +71,7 @@ def test_templates_of_presets_by_name(run, folder):
     assert name.startswith("U:")
     for alias in (name, name.removeprefix("U:")):
         record = json.loads(run("inspect", folder / "m", "--template", alias, "--json").stdout)
-        assert {feature["template"] for feature in record["heaviest"]} == {templates[1].source}
+        assert {feature["template"] for feature in record["details"]["heaviest"]} == {templates[1].source}
 
 
 def test_transitions_and_history(run, trained):

@@ -45,7 +45,7 @@ def table(tmp_path: Path, rows: list[list[str]]) -> Path:
 @pytest.fixture
 def model(run: Any, table: Path, tmp_path: Path) -> Path:
     path = tmp_path / "survey.model"
-    result = run("learn", "network", table, "-m", path, "-q", "--threads", 1)
+    result = run("learn", "network", table, "-m", path, "-q", "--n-jobs", 1)
     assert result.exit_code == 0, result.output
     assert result.output == ""
     return path
@@ -292,7 +292,7 @@ def test_commands_for_labels_are_refused(run: Any, model: Path, table: Path) -> 
 
 
 def test_sample(run: Any, model: Path, tmp_path: Path) -> None:
-    result = run("sample", model, "-n", 300, "--seed", 3)
+    result = run("sample", model, "-n", 300, "--random-state", 3)
     assert result.exit_code == 0, result.output
     rows = list(csv.reader(result.stdout.splitlines()))
     assert rows[0] == NAMES
@@ -300,8 +300,8 @@ def test_sample(run: Any, model: Path, tmp_path: Path) -> None:
     assert {row[3] for row in rows[1:]} == {"north", "south", "west"}
     agree = np.mean([row[0] == row[1] for row in rows[1:]])
     assert agree > 0.7
-    assert run("sample", model, "-n", 300, "--seed", 3).stdout == result.stdout
-    assert run("sample", model, "-n", 300, "--seed", 4).stdout != result.stdout
+    assert run("sample", model, "-n", 300, "--random-state", 3).stdout == result.stdout
+    assert run("sample", model, "-n", 300, "--random-state", 4).stdout != result.stdout
     target = tmp_path / "made.csv"
     assert run("sample", model, "-n", 5, "--given", "smoker=yes", "-o", target).exit_code == 0
     assert all(line.startswith("yes,") for line in target.read_text().splitlines()[1:])

@@ -321,7 +321,7 @@ def test_a_full_disk_at_the_end_leaves_the_checkpoint(run, place, monkeypatch, m
 
 
 @pytest.mark.parametrize(
-    "other", [["--l2", 3], ["--max-iter", 9], ["--seed", 1], ["-t", "relations"], ["--cutoff", 2]]
+    "other", [["--l2", 3], ["--max-iter", 9], ["--random-state", 1], ["-t", "relations"], ["--cutoff", 2]]
 )
 def test_a_checkpoint_of_other_settings_is_refused(run, place, monkeypatch, other):
     leave_a_checkpoint(run, place, monkeypatch)

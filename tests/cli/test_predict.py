@@ -112,7 +112,7 @@ def test_models_whose_templates_change_strings(run, folder):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_threads_do_not_matter(run, trained, folder, threads):
     expected = run("predict", trained, folder / "new.txt").stdout
-    assert run("predict", trained, folder / "new.txt", "--threads", threads).stdout == expected
+    assert run("predict", trained, folder / "new.txt", "--n-jobs", threads).stdout == expected
 
 
 def test_line_ends_and_comments(run, trained, folder):
@@ -327,8 +327,8 @@ def test_bad_models(run, trained, folder, command):
     for bad in (b"", b"U00:%x[0,0]\nB\n", content[:-10], content[:100], content[:5], os.urandom(500)):
         model.write_bytes(bad)
         failed(run(*arguments), "bad.model", "damaged")
-    assert b'\\"format\\": 1,' in content
-    model.write_bytes(content.replace(b'\\"format\\": 1,', b'\\"format\\": 9,'))
+    assert b'\\"format\\": 2,' in content
+    model.write_bytes(content.replace(b'\\"format\\": 2,', b'\\"format\\": 9,'))
     failed(run(*arguments), "bad.model has format 9", "newer version")
 
 

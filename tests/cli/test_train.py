@@ -44,8 +44,8 @@ def test_quiet_says_nothing(run, folder):
 def test_json_is_one_object(run, folder):
     record = json.loads(run(*training(folder, "--json")).stdout)
     model = load_model(folder / "a.model")
-    assert record["features"] == len(model.weights)
-    assert record["candidate_features"] == model.info["candidate_features"]
+    assert record["size"]["features"] == len(model.weights)
+    assert record["size"]["candidate_features"] == model.info["candidate_features"]
     assert record["objective"] == model.info["objective"]
     assert record["status"] == "converged"
     assert record["bytes"] == (folder / "a.model").stat().st_size
@@ -149,7 +149,7 @@ def test_mira_has_no_penalty_unless_one_is_named(run, folder):
 def test_the_seed_is_that_of_online_learning(run, folder, method):
     def weights(seed):
         solver, loss = method
-        run(*training(folder, "--solver", solver, "--loss", loss, "--max-iter", 2, "--seed", seed))
+        run(*training(folder, "--solver", solver, "--loss", loss, "--max-iter", 2, "--random-state", seed))
         return load_model(folder / "a.model").weights.tolist()
 
     assert weights(1) == weights(1) != weights(2)
@@ -209,7 +209,7 @@ def test_the_log_has_a_line_for_everything_that_happens(run, folder):
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     first, *events, last = lines
     assert first["event"] == "start"
-    assert first["l1"] == 0.5
+    assert first["options"]["l1"] == 0.5
     assert first["resumed"] is False
     assert {e["event"] for e in events} == {"iteration"}
     assert [e["iteration"] for e in events] == list(range(len(events)))
@@ -233,7 +233,7 @@ def test_the_same_bytes_for_any_number_of_threads(run, folder, code):
     models = []
     for threads in (1, 2, 3):
         path = folder / f"{threads}.model"
-        run("train", "sequence", code, "-m", path, "--threads", threads, "--max-iter", 25, "-q")
+        run("train", "sequence", code, "-m", path, "--n-jobs", threads, "--max-iter", 25, "-q")
         models.append(path.read_bytes())
     assert models[0] == models[1] == models[2]
 
@@ -357,7 +357,7 @@ def test_ctrl_c_keeps_the_best_model_and_the_way_on(code, tmp_path, run):
     assert json.loads(log.read_text().splitlines()[-1])["status"] == "interrupted"
     assert (tmp_path / "a.model.ckpt").exists()
     scores = json.loads(run("evaluate", model, code, "--json").stdout)
-    assert scores["accuracy"] > 0.5
+    assert scores["scores"]["accuracy"] > 0.5
 
     again = subprocess.run(
         slow(code, model, "--resume", "--json"), capture_output=True, check=True, timeout=300
@@ -507,7 +507,7 @@ def test_data_that_look_different_but_are_the_same(run, folder, change):
     result = run(*training(folder, "--json", *options))
     assert result.exit_code == 0, result.output
     record = json.loads(result.stdout)
-    assert (record["objective"], record["features"]) == (reference["objective"], reference["features"])
+    assert (record["objective"], record["size"]) == (reference["objective"], reference["size"])
 
 
 @pytest.mark.parametrize(
@@ -518,7 +518,7 @@ def test_data_that_look_different_but_are_the_same(run, folder, change):
         (["--l1", "much"], ["--l1", "'much' is not a valid float"]),
         (["--tol", "0"], ["--tol", "above zero"]),
         (["--time-limit", "-5"], ["--time-limit", "above zero"]),
-        (["--threads", "0"], ["--threads"]),
+        (["--n-jobs", "0"], ["n_jobs must be a whole number and not 0"]),
         (["--debias=-1"], ["-1"]),
         (["--solver", "lbfgs"], ["lbfgs needs a smooth penalty", "working-set"]),
         (["--solver", "magic"], ["--solver", "owlqn"]),
@@ -549,7 +549,10 @@ def test_files_that_cannot_be_read(run, folder):
 
 
 def test_models_that_could_not_be_written_are_refused_before_any_work(run, folder, monkeypatch):
-    monkeypatch.setattr("parsimon.cli.sequence_run.fit", lambda *_: pytest.fail("it has begun to work"))
+    monkeypatch.setattr(
+        "parsimon.tasks.sequences.training.SequenceTraining.run",
+        lambda *_: pytest.fail("it has begun to work"),
+    )
     refused(run(*training(folder, "-m", folder / "no/such/folder/a.model")), "there is no directory")
     refused(run(*training(folder, "-m", folder)), "is a directory")
     refused(run(*training(folder, "-m", "/dev/full")), "is a device")
@@ -562,7 +565,10 @@ def test_a_folder_without_permission_is_refused_before_any_work(run, folder, mon
     # Where nothing can be made, not even by the superuser, to whom permissions mean little.
     place = Path("/proc") if Path("/proc/self").exists() else folder / "locked"
     place.mkdir(mode=0o555, exist_ok=True)
-    monkeypatch.setattr("parsimon.cli.sequence_run.fit", lambda *_: pytest.fail("it has begun to work"))
+    monkeypatch.setattr(
+        "parsimon.tasks.sequences.training.SequenceTraining.run",
+        lambda *_: pytest.fail("it has begun to work"),
+    )
     refused(run(*training(folder, "-m", place / "a.model")), "the model", "cannot be written")
 
 

@@ -61,7 +61,7 @@ def test_trees_are_labelled_and_scored(run: Any, tree_model: Path, tmp_path: Pat
     assert result.exit_code == 0, result.output
     assert result.stdout == "-1 table\tROOT\n0 cell\tVALUE\n0 cell\tVALUE\n\n1 cell\tTEXT\n-1 list\tROOT\n\n"
     result = run("evaluate", tree_model, tmp_path / "test.txt", "--json")
-    assert json.loads(result.stdout)["accuracy"] == 1.0
+    assert json.loads(result.stdout)["scores"]["accuracy"] == 1.0
     text = run("evaluate", tree_model, tmp_path / "test.txt").stdout
     assert "tokens in" in text
     assert "trees without an error: 100.00%" in text
@@ -142,7 +142,7 @@ def test_labels_depend_on_siblings(run: Any, tmp_path: Path, siblings: str) -> N
     found = run("predict", model, tmp_path / "new.txt", "--marginals").stdout.split()
     assert [word for word in found if word.isupper()] == ["ROOT", *["NAME", "VALUE"] * 2]
     told = run("evaluate", model, tmp_path / "turns.txt", "--json")
-    assert json.loads(told.stdout)["accuracy"] == 1.0
+    assert json.loads(told.stdout)["scores"]["accuracy"] == 1.0
     assert TreeLabeler.load(model).siblings == siblings
     assert run("inspect", model, "--transitions").exit_code == 0
 
@@ -160,7 +160,7 @@ def test_inspecting_a_tree_model(run: Any, tree_model: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "U:above" in result.stdout
     told = json.loads(run("inspect", tree_model, "--json").stdout)
-    assert sorted(told["label_names"]) == ["ROOT", "TEXT", "VALUE"]
+    assert sorted(told["details"]["label_names"]) == ["ROOT", "TEXT", "VALUE"]
 
 
 @pytest.mark.parametrize(
@@ -192,9 +192,10 @@ def test_mistakes_about_what_to_read(run: Any, trees: Path, tmp_path: Path, tree
         run("train", "tree", trees, *common, "--parent-column", 3), "line 1", "no column 3", "--parent-column"
     )
     refused(run("train", "tree", trees, *common, "--kind-column", 2), "no column 2 with kinds")
-    refused(run("train", "tree", trees, *common, "--values", "v.csv"), "--values", "no directory of pages")
+    assert run("train", "tree", trees, *common, "--values", "v.csv").exit_code == 2
+    refused(run("train", "tree", tmp_path, *common), "is a directory", "parsimon train page")
     refused(run("train", "tree", tmp_path / "none.txt", *common), "none.txt cannot be read")
-    refused(run("evaluate", tree_model, trees, "--values", "v.csv"), "no model of web pages")
+    refused(run("evaluate", tree_model, trees, "--values", "v.csv"), "--values is for a model of web pages")
     (tmp_path / "far.tpl").write_text("U:%x[0,7]\n")
     refused(run("train", "tree", trees, "-m", tmp_path / "x.model", "-t", tmp_path / "far.tpl"), "column 7")
     labeler = TreeLabeler(tmp_path / "trees.tpl").fit([([("-1", "a")], [-1])] * 2, [["X"], ["Y"]])
@@ -237,7 +238,7 @@ def pages(tmp_path: Path) -> Path:
 @pytest.fixture
 def page_model(run: Any, pages: Path, tmp_path: Path) -> Path:
     path = tmp_path / "records.model"
-    result = run("train", "tree", pages, "--values", tmp_path / "values.csv", "-m", path, "--l1", 0.1, "-q")
+    result = run("train", "page", pages, "--values", tmp_path / "values.csv", "-m", path, "--l1", 0.1, "-q")
     assert result.exit_code == 0, result.output
     assert result.output == ""
     return path
@@ -254,12 +255,8 @@ def test_records_of_pages(run: Any, page_model: Path, tmp_path: Path) -> None:
     told = json.loads(
         run("evaluate", page_model, tmp_path / "test", "--values", tmp_path / "test.tsv", "--json").stdout
     )
-    assert told == {
-        "average_f1": 1.0,
-        "record_accuracy": 1.0,
-        "per_attribute": {"height": 1.0, "weight": 1.0},
-        "pages": 8,
-    }
+    assert told["scores"] == {"average_f1": 1.0, "record_accuracy": 1.0, "pages": 8}
+    assert told["details"] == {"per_attribute": {"height": 1.0, "weight": 1.0}}
 
 
 def test_records_that_are_not_right_are_counted(run: Any, page_model: Path, tmp_path: Path) -> None:
@@ -282,7 +279,7 @@ def test_one_page_and_json_lines(run: Any, page_model: Path, tmp_path: Path) -> 
 
 def test_siblings_on_pages(run: Any, pages: Path, tmp_path: Path) -> None:
     options = ("--values", tmp_path / "values.csv", "-m", tmp_path / "s.model", "--l1", 0.1, "-q")
-    assert run("train", "tree", pages, *options, "--siblings", "also").exit_code == 0
+    assert run("train", "page", pages, *options, "--siblings", "also").exit_code == 0
     result = run("evaluate", tmp_path / "s.model", tmp_path / "test", "--values", tmp_path / "test.tsv")
     assert result.stdout.startswith("processed 8 pages\naverage F1: 100.00%; whole records right: 100.00%\n")
 
@@ -296,7 +293,7 @@ def test_inspecting_a_model_of_pages(run: Any, page_model: Path) -> None:
 def test_pages_without_values_are_left_out_and_mentioned(run: Any, pages: Path, tmp_path: Path) -> None:
     lines = (tmp_path / "values.csv").read_text().splitlines()
     (tmp_path / "some.csv").write_text("\n".join(line for line in lines if not line.startswith("0.html")))
-    result = run("train", "tree", pages, "--values", tmp_path / "some.csv", "-m", tmp_path / "m.model", "-q")
+    result = run("train", "page", pages, "--values", tmp_path / "some.csv", "-m", tmp_path / "m.model", "-q")
     assert result.exit_code == 0
     assert "1 of the 16 pages" in result.stderr
 
@@ -326,21 +323,19 @@ def test_mistakes_in_tables_of_values(
     run: Any, pages: Path, tmp_path: Path, text: str, said: list[str]
 ) -> None:
     (tmp_path / "t.csv").write_text(text)
-    refused(run("train", "tree", pages, "--values", tmp_path / "t.csv", "-m", tmp_path / "m.model"), *said)
+    refused(run("train", "page", pages, "--values", tmp_path / "t.csv", "-m", tmp_path / "m.model"), *said)
     assert not (tmp_path / "m.model").exists()
 
 
 def test_mistakes_about_pages(run: Any, pages: Path, page_model: Path, tmp_path: Path) -> None:
     model = ("-m", tmp_path / "m.model")
     values = ("--values", tmp_path / "values.csv")
-    refused(run("train", "tree", pages, *model), "--values TABLE", "page, attribute and value")
-    refused(run("train", "tree", pages, *model, "--values", tmp_path / "no.csv"), "no.csv cannot be read")
-    refused(
-        run("train", "tree", pages, *model, *values, "--parent-column", 1), "--parent-column", "leave it out"
-    )
+    assert "Missing option '--values'" in run("train", "page", pages, *model).stderr
+    refused(run("train", "page", pages, *model, "--values", tmp_path / "no.csv"), "no.csv cannot be read")
+    assert run("train", "page", pages, *model, *values, "--parent-column", 1).exit_code == 2
     (tmp_path / "empty").mkdir()
-    refused(run("train", "tree", tmp_path / "empty", *model, *values), "empty has no pages", ".html")
+    refused(run("train", "page", tmp_path / "empty", *model, *values), "empty has no pages", ".html")
     refused(run("evaluate", page_model, pages), "--values TABLE")
-    refused(run("evaluate", page_model, pages, *values, "--confusion"), "--confusion is for column files")
-    refused(run("predict", page_model, pages, "--kbest", 2), "--kbest is for column files")
+    refused(run("evaluate", page_model, pages, *values, "--confusion"), "--confusion is for")
+    refused(run("predict", page_model, pages, "--kbest", 2), "--kbest is for")
     refused(run("predict", page_model, tmp_path / "nowhere"), "nowhere cannot be read")

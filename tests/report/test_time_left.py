@@ -65,7 +65,21 @@ def test_the_first_limit_counts():
     assert left.seconds(10.0) == pytest.approx(20.0)
 
 
-def test_a_new_problem_is_unknown_again():
-    left = TimeLeft(time_limit=30, max_iter=10)
-    left.forget()
-    assert left.seconds(1.0) is None
+def test_a_new_fit_is_unknown_again():
+    left = TimeLeft(max_iter=10)
+    for i in range(5):
+        left.see(event(i, float(i)))
+    left.fit(None, None)
+    assert left.seconds(5.0) is None
+
+
+def test_many_parts_go_by_the_time_that_those_before_took():
+    left = TimeLeft()
+    left.phase(10.0, 0.0)
+    assert left.seconds(11.0) is None
+    left.phase(14.0, 0.25)
+    left.fit(100, 1e-5)
+    left.see(event(0, 15.0))
+    assert left.seconds(16.0) == pytest.approx(10.0)
+    left.phase(30.0, None)
+    assert left.seconds(31.0) is None

@@ -5,21 +5,17 @@ from __future__ import annotations
 import click
 
 from parsimon import __version__
-from parsimon.cli.evaluate import evaluate
-from parsimon.cli.explain import explain
+from parsimon.cli.commands.evaluate import evaluate
+from parsimon.cli.commands.explain import explain
+from parsimon.cli.commands.inspect import inspect
+from parsimon.cli.commands.predict import predict
+from parsimon.cli.commands.presets import presets
+from parsimon.cli.commands.sample import sample
+from parsimon.cli.commands.train import train
 from parsimon.cli.failures import Program
-from parsimon.cli.inspect import inspect
-from parsimon.cli.learn import learn
 from parsimon.cli.options import CONTEXT
-from parsimon.cli.predict import predict
-from parsimon.cli.presets import presets
-from parsimon.cli.sample import sample
-from parsimon.cli.train import train
-from parsimon.cli.train_document import document
-from parsimon.cli.train_parser import parser
-from parsimon.cli.train_tree import tree
 
-__all__ = ["document", "main", "parser", "program", "tree"]
+__all__ = ["main", "program"]
 
 EXAMPLES = """
 \b
@@ -30,9 +26,9 @@ Examples:
   parsimon inspect chunk.model --top 20
   parsimon train document reviews/ -m reviews.model
   parsimon explain reviews.model new.jsonl --html why.html
-  parsimon train tree pages/ --values values.csv -m records.model
+  parsimon train page pages/ --values values.csv -m records.model
   parsimon train parser train.conllu -m english.model
-  parsimon learn network survey.csv -m survey.model --draw survey.png
+  parsimon train network survey.csv -m survey.model --draw survey.png
 """
 
 
@@ -49,7 +45,7 @@ def program() -> None:
     """
 
 
-for command in (train, predict, evaluate, inspect, explain, learn, sample, presets):
+for command in (train, predict, evaluate, inspect, explain, sample, presets):
     program.add_command(command)
 
 

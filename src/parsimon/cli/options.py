@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from parsimon.errors import ParsimonError
+from parsimon.memory import parse_size
+from parsimon.tasks.options import (
+    FILE,
+    INTEGER,
+    NUMBER,
+    SECTIONS,
+    SIZE,
+    SWITCH,
+    Option,
+    TrainingOptions,
+    options_of,
+)
 
 if TYPE_CHECKING:
     from parsimon.features.columns import ColumnFile
@@ -21,6 +34,40 @@ CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_w
 
 MINIMUM_RISK = "minimum-risk"
 SEPARATORS = {"any": None, "tab": "\t", "space": " "}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a command was asked for: all its options by name, and which of them were given and are no defaults."""
+
+    values: Mapping[str, Any]
+    given: frozenset[str]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """An option that not every command has."""
+        return self.values.get(name, default)
+
+    @property
+    def model(self) -> str:
+        """The model file."""
+        return str(self.values["model"])
+
+
+GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT)
+
+
+def asked(values: Mapping[str, Any]) -> Asked:
+    """What the command that is running was asked for."""
+    context = click.get_current_context()
+    return Asked(values, frozenset(name for name in values if context.get_parameter_source(name) in GIVEN))
+
+
+def flags_by_name() -> dict[str, str]:
+    """The flags of the command that is running, by the names of their options."""
+    return {each.name or "": each.opts[-1] for each in click.get_current_context().command.params}
 
 
 class SectionOption(click.Option):
@@ -41,7 +88,9 @@ class SectionedCommand(click.Command):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
                 sections.setdefault(getattr(parameter, "section", "Other"), []).append(record)
-        for section in sorted(sections, key=lambda name: name == "Other"):  # what is in no section comes last
+        places = {name: place for place, name in enumerate(SECTIONS)}
+        # Sections that are named here alone come first, and what is in no section last.
+        for section in sorted(sections, key=lambda name: 99 if name == "Other" else places.get(name, -1)):
             with formatter.section(section):
                 formatter.write_dl(sections[section])
 
@@ -50,38 +99,33 @@ option = partial(click.option, cls=SectionOption, show_default=True)
 command = partial(click.command, cls=SectionedCommand, context_settings=CONTEXT)
 
 
-Check = Callable[[click.Context, click.Parameter, float | None], float | None]
+def number(
+    *flags: str,
+    wanted: str = "a number, zero or more",
+    right: Callable[[float], bool] = lambda x: x >= 0,
+    **settings: Any,
+) -> Any:
+    """A flag with a number that must be right."""
 
-
-def _checked(wanted: str, right: Callable[[float], bool]) -> Check:
     def check(ctx: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
         if value is not None and not (math.isfinite(value) and right(value)):
             raise click.BadParameter(f"{value:g} is not {wanted}.", ctx, parameter)
         return value
 
-    return check
+    return option(*flags, type=float, callback=check, **{"metavar": "NUMBER", **settings})
 
 
-number = partial(
-    option, type=float, metavar="NUMBER", callback=_checked("a number, zero or more", lambda x: x >= 0)
-)
-positive = partial(
-    option, type=float, metavar="NUMBER", callback=_checked("a number above zero", lambda x: x > 0)
-)
-
+positive = partial(number, wanted="a number above zero", right=lambda x: x > 0)
 
 encoding_option = option(
     "--encoding", default="utf-8", metavar="NAME", section="Reading", help="Encoding of the data."
 )
 
 
-def reading_options(function: Function) -> Function:
-    """How column files are read: the same in every command."""
+def reading_flags() -> list[Any]:
+    """How column files are read: the same in every command, but for their encoding, which all files have."""
     section = "Reading"
-    for add in (
-        option(
-            "--comment", metavar="PREFIX", section=section, help="Pass over lines that start with PREFIX."
-        ),
+    return [
         option(
             "--separator",
             type=click.Choice(list(SEPARATORS)),
@@ -89,8 +133,15 @@ def reading_options(function: Function) -> Function:
             section=section,
             help="What stands between columns: one tab, one space, or any run of both.",
         ),
-        encoding_option,
-    ):
+        option(
+            "--comment", metavar="PREFIX", section=section, help="Pass over lines that start with PREFIX."
+        ),
+    ]
+
+
+def reading_options(function: Function) -> Function:
+    """How files are read."""
+    for add in reversed([encoding_option, *reading_flags()]):
         function = add(function)
     return function
 
@@ -119,31 +170,60 @@ def is_minimum_risk(model: str, decoding: str | None, best: str) -> bool:
 
 def threads_option(function: Function) -> Function:
     """On how many threads to work; the result does not depend on it."""
-    add = option(
-        "--threads",
-        type=click.IntRange(min=1),
-        metavar="N",
-        section="Running",
-        default=available_processors,
-        show_default="all processors",
-        help="Threads. The result is the same for any number of them.",
-    )
-    return add(function)
+    return flag_of("n_jobs", options_of(TrainingOptions)["n_jobs"], ALL_PROCESSORS)(function)
 
 
-def size_of(text: str) -> int:
-    """A size such as 500M or 4G in bytes."""
-    from parsimon.memory import parse_size
+# --- Options of training -----------------------------------------------------------------------------------------
 
-    return parse_size(text)
+ALL_PROCESSORS = -1
 
 
-def available_processors() -> int:
-    """How many processors this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
+def flags_of(kind: type) -> list[Callable[[Any], Any]]:
+    """The flags of a class of options, in the order of its fields."""
+    defaults = {each.name: each.default for each in fields(kind)}
+    defaults["n_jobs"] = ALL_PROCESSORS
+    return [
+        flag_of(name, each, defaults[name])
+        for name, each in options_of(kind).items()
+        if not each.from_python_only
+    ]
+
+
+def flag_of(name: str, told: Option, default: Any) -> Callable[[Any], Any]:
+    """A flag, as the description of an option says."""
+    flags = told.flags or (f"--{name.replace('_', '-')}",)
+    shown: Any = told.shown or default is not None
+    settings: dict[str, Any] = {"section": told.section, "help": told.help, "default": default}
+    if name == "n_jobs":
+        shown = "all processors"
+    if told.kind == SWITCH:
+        if default is True:
+            flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
+        return option(*flags, name, is_flag=True, **{**settings, "default": bool(default)})
+    if told.choices is not None:
+        settings["type"] = click.Choice(told.choices)
+    elif told.kind == FILE:
+        settings["type"] = click.Path(path_type=Path)
+    elif told.kind == INTEGER:
+        settings["type"] = click.IntRange(told.least, told.most) if told.least is not None else int
+    elif told.kind in (NUMBER, SIZE):
+        settings["type"] = float if told.kind == NUMBER else str
+        settings["callback"] = _checked(name, told)
+    if told.flag_value is not None:
+        settings |= {"is_flag": False, "flag_value": told.flag_value}
+    return option(*flags, name, metavar=told.metavar, show_default=shown, **settings)
+
+
+def _checked(name: str, told: Option) -> Callable[..., Any]:
+    def check(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        try:
+            told.check(name, value)
+            return value if value is None or told.kind != SIZE else parse_size(value)
+        except ParsimonError as error:
+            text = f"{value:g} is not {told.wanted}." if told.kind == NUMBER else str(error)
+            raise click.BadParameter(text, ctx, parameter) from None
+
+    return check
 
 
 def column_file(source: str, encoding: str, separator: str, comment: str | None) -> ColumnFile:

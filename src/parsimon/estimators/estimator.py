@@ -38,13 +38,7 @@ class Estimator(BaseEstimator):
 
     def _training(self, **more: Any) -> Any:
         """The training that the parameters describe; `more` takes the place of some."""
-        settings = values_of(self.training_class, self)
-        if self._options.verbose:
-            began = time.perf_counter()
-            left = TimeLeft(self._options.max_iter, self._options.time_limit)
-            lines = ProgressLines(sys.stderr, began=began, time_left=left)
-            settings["callback"] = (*self._options.callbacks, lines)
-        return self.training_class(**{**settings, **more})
+        return self.training_class(**{**values_of(self.training_class, self), **more})
 
     @property
     def _options(self) -> TrainingOptions:
@@ -52,7 +46,12 @@ class Estimator(BaseEstimator):
         return self
 
     def _fit(self, data: Any, *, dev: Any = None, start: Any = None, **more: Any) -> Trained[Any]:
-        trained: Trained[Any] = self._training(**more).run(data, dev=dev, start=start)
+        watch = None
+        if self._options.verbose:
+            left = TimeLeft(self._options.time_limit)
+            watch = ProgressLines(sys.stderr, began=time.perf_counter(), time_left=left)
+            more = {"callback": (*self._options.callbacks, watch), **more}
+        trained: Trained[Any] = self._training(**more).run(data, dev=dev, start=start, watch=watch)
         self._take(trained.model)
         return trained
 

@@ -23,8 +23,12 @@ class Progress(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
-    def phase(self, text: str) -> None:
-        """Something begins that has no events of its own, such as reading."""
+    def phase(self, text: str, done: float | None = None) -> None:
+        """Something begins; `done` is the share of the training that is done by then, where that can be said."""
+        ...
+
+    def fit(self, max_iter: int | None, tolerance: float | None) -> None:
+        """A solver begins: after how many iterations it ends, and at which share of the first residual."""
         ...
 
     def __call__(self, event: Event) -> None:
@@ -41,7 +45,10 @@ class NoProgress:
     def __exit__(self, *_: Any) -> None:
         return None
 
-    def phase(self, text: str) -> None:
+    def phase(self, text: str, done: float | None = None) -> None:
+        """Says nothing."""
+
+    def fit(self, max_iter: int | None, tolerance: float | None) -> None:
         """Says nothing."""
 
     def __call__(self, event: Event) -> None:
@@ -58,11 +65,19 @@ class ProgressLines(NoProgress):
         self._began = began
         self._time_left = time_left
         self._every = every
-        self._last = float("-inf")
+        self._last = self._last_phase = float("-inf")
 
-    def phase(self, text: str) -> None:
-        """A line."""
-        self._print(time.perf_counter() - self._began, text)
+    def phase(self, text: str, done: float | None = None) -> None:
+        """A line, unless many short parts follow each other."""
+        now = time.perf_counter() - self._began
+        self._time_left.phase(now, done)
+        if done is None or now - self._last_phase >= self._every:
+            self._last_phase = now
+            self._print(now, text)
+
+    def fit(self, max_iter: int | None, tolerance: float | None) -> None:
+        """For the time that is left."""
+        self._time_left.fit(max_iter, tolerance)
 
     def __call__(self, event: Event) -> None:
         """A line, if the last one is some time ago."""
@@ -89,7 +104,6 @@ class ProgressBar(NoProgress):
         self._time_left = time_left
         self._dev: float | None = None
         self._training = False
-        self._evaluations = 0
         clock = self._clock
 
         class Clock(ProgressColumn):
@@ -118,24 +132,29 @@ class ProgressBar(NoProgress):
     def __exit__(self, *_: Any) -> None:
         self._bar.stop()
 
-    def phase(self, text: str) -> None:
+    def phase(self, text: str, done: float | None = None) -> None:
         """A name in front of a bar that only shows that there is life."""
-        self._training = False
-        self._evaluations = 0
-        self._bar.update(self._task, description=text, total=None, figures="")
+        now = time.perf_counter() - self._began
+        self._time_left.phase(now, done)
+        self._training = done is not None
+        self._bar.update(self._task, description=text, figures="")
+        self._move(now)
+
+    def fit(self, max_iter: int | None, tolerance: float | None) -> None:
+        """For the time that is left."""
+        self._time_left.fit(max_iter, tolerance)
 
     def __call__(self, event: Event) -> None:
         """Moves the bar, if it can be said by how much, and shows the figures."""
-        if event.evaluations < self._evaluations:  # a solver has begun anew: the refit of what survived
-            self._time_left.forget()
-            self.phase("debiasing")
         self._training = True
-        self._evaluations = max(event.evaluations, 1)
         self._time_left.see(event)
         self._dev = event.dev if event.dev is not None else self._dev
-        left = self._time_left.seconds(event.seconds)
-        total = None if left is None else max(event.seconds + left, 1e-9)
-        self._bar.update(self._task, total=total, completed=event.seconds, figures=figures(event, self._dev))
+        self._bar.update(self._task, figures=figures(event, self._dev))
+        self._move(event.seconds)
+
+    def _move(self, now: float) -> None:
+        left = self._time_left.seconds(now) if self._training else None
+        self._bar.update(self._task, total=None if left is None else max(now + left, 1e-9), completed=now)
 
     def _clock(self) -> str:
         now = time.perf_counter() - self._began

@@ -15,18 +15,19 @@ RECENT = 20  # iterations whose pace is taken for that of the next ones
 
 @dataclass
 class TimeLeft:
-    """Watches training events and says when the first of the limits will be reached.
+    """Watches a training and says when it will end, by the first of its limits.
 
-    A time limit is certain, a limit of iterations goes by the pace of the last ones, and convergence by the
-    trend of the optimality residuals: they fall about exponentially, to `tolerance` times the first.
-    `tolerance` is ``None`` where that first residual is not the one at w = 0, as when training is resumed.
+    A time limit is certain. Within a fit, a limit of iterations goes by the pace of the last ones, and convergence by
+    the trend of the optimality residuals: they fall about exponentially, to `tolerance` times the first. Of a training
+    in many parts, what is left goes by the time that the parts have taken.
     """
 
-    max_iter: int | None = None
     time_limit: float | None = None
-    tolerance: float | None = None
+    max_iter: int | None = None  # of the fit on its way
+    tolerance: float | None = None  # None where the first residual is not the one at w = 0
     _seconds: list[float] = field(default_factory=list)
     _residuals: list[tuple[float, float]] = field(default_factory=list)  # (seconds, log residual)
+    _shares: list[tuple[float, float]] = field(default_factory=list)  # (seconds, share that is done)
 
     def see(self, event: Event) -> None:
         """Takes an event in."""
@@ -34,19 +35,38 @@ class TimeLeft:
         if event.kkt is not None and event.kkt > 0:
             self._residuals.append((event.seconds, math.log(event.kkt)))
 
-    def forget(self) -> None:
-        """Another problem begins (debiasing): nothing is known of it."""
-        self.max_iter = self.time_limit = self.tolerance = None
+    def fit(self, max_iter: int | None, tolerance: float | None) -> None:
+        """A solver begins: nothing is known of its pace."""
+        self.max_iter, self.tolerance = max_iter, tolerance
         self._seconds.clear()
         self._residuals.clear()
+
+    def phase(self, now: float, done: float | None) -> None:
+        """Something else begins; `done` is the share of the training that is done by then, if that is known."""
+        self.fit(None, None)
+        if done is None:
+            self._shares.clear()
+        else:
+            self._shares.append((now, done))
 
     def seconds(self, now: float) -> float | None:
         """Seconds from `now` (on the events' clock) to the end, or ``None`` when nothing can be said."""
         trend = self._trend()
         if trend is not None and trend < now:  # it was wrong: better to say nothing
             trend = None
-        ends = [end for end in (self.time_limit, self._iterations(), trend) if end is not None]
+        in_parts = self._in_parts(now)
+        of_fit = (self._iterations(), trend) if not self._shares else (in_parts,)
+        ends = [end for end in (self.time_limit, *of_fit) if end is not None]
         return max(min(ends) - now, 0.0) if ends else None
+
+    def _in_parts(self, now: float) -> float | None:
+        """When all parts are done, at the pace of those that are."""
+        if len(self._shares) < 2:
+            return None
+        (first, none), (last, some) = self._shares[0], self._shares[-1]
+        if some <= none:
+            return None
+        return max(first + (last - first) / (some - none) * (1 - none), now)
 
     def _iterations(self) -> float | None:
         if self.max_iter is None or len(self._seconds) < 3:

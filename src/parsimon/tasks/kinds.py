@@ -16,6 +16,7 @@ class Registered:
     name: str  # what model files and commands call it
     folder: str  # the package with `file`, which takes models apart and puts them together
     command: str  # the module whose `KIND` the command line uses
+    summary: str  # what it is, in a few words
 
     @property
     def file(self) -> Any:
@@ -26,9 +27,9 @@ class Registered:
 _KINDS: dict[str, Registered] = {}
 
 
-def register(name: str, folder: str, command: str) -> None:
+def register(name: str, folder: str, command: str, summary: str) -> None:
     """Makes a kind of model known: to model files, and to the command line."""
-    _KINDS[name] = Registered(name, folder, command)
+    _KINDS[name] = Registered(name, folder, command, summary)
 
 
 def kinds() -> list[Registered]:
@@ -54,12 +55,12 @@ def get_kind(name: str) -> Registered:
     return found
 
 
-for _name, _folder in (
-    ("sequence", "sequences"),
-    ("tree", "trees"),
-    ("page", "pages"),
-    ("document", "documents"),
-    ("parser", "parsing"),
-    ("network", "networks"),
+for _name, _folder, _summary in (
+    ("sequence", "sequences", "A labeller of sequences."),
+    ("tree", "trees", "A labeller of trees."),
+    ("page", "pages", "A reader of the records on web pages."),
+    ("document", "documents", "A document classifier."),
+    ("parser", "parsing", "A dependency parser."),
+    ("network", "networks", "A Markov network of the columns of a table."),
 ):
-    register(_name, f"parsimon.tasks.{_folder}", f"parsimon.cli.kinds.{_folder}")
+    register(_name, f"parsimon.tasks.{_folder}", f"parsimon.cli.kinds.{_folder}", _summary)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from parsimon.errors import ParsimonError
+from parsimon.solvers.registry import SOLVERS
 
 if TYPE_CHECKING:
     from parsimon.penalties import Penalty
@@ -43,6 +44,7 @@ class Option:
     metavar: str | None = None
     shown: str | None = None  # the default in words, where the value would not tell
     flags: tuple[str, ...] = ()  # on the command line, if not --its-name
+    flag_value: Any = None  # what the flag means where it is named without a value
     from_python_only: bool = False  # an object, for which the command line has flags of its own
     lasting: bool = True  # a run that is resumed must keep it
 
@@ -119,6 +121,8 @@ class TrainingOptions:
         "online; 'frank-wolfe' and 'one-slack' are for the hinge loss with L2, 'cutting-plane', 'em' and "
         "'projected-subgradient' for the hinge loss with L1.",
         STOPPING,
+        choices=("auto", *SOLVERS),
+        metavar="NAME",
         lasting=False,
     )
     tol: float | None = option(

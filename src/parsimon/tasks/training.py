@@ -41,8 +41,29 @@ Model_co = TypeVar("Model_co", covariant=True)
 Model = TypeVar("Model")
 Data = TypeVar("Data")
 Value = TypeVar("Value")
-Phase = Callable[[str], Any]
 CUT_SHORT = (Status.INTERRUPTED, Status.TIME, Status.ITERATIONS)
+
+
+class Watch(Protocol):
+    """Who looks on: a progress bar, for one."""
+
+    def phase(self, text: str, done: float | None = None) -> Any:
+        """Something begins. `done` is the share of the training that is done by then, where that can be said."""
+        ...
+
+    def fit(self, max_iter: int | None, tolerance: float | None) -> Any:
+        """A solver begins: after how many iterations it ends, and at which share of the first residual."""
+        ...
+
+
+class NobodyWatches:
+    """Nobody looks on."""
+
+    def phase(self, text: str, done: float | None = None) -> None:
+        """Nothing."""
+
+    def fit(self, max_iter: int | None, tolerance: float | None) -> None:
+        """Nothing."""
 
 
 class Task(Protocol[Model_co]):
@@ -100,17 +121,17 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         dev: Any = None,
         start: Any = None,
         began: float | None = None,
-        phase: Phase = lambda text: None,
+        watch: Watch | None = None,
     ) -> Trained[Model]:
-        """Trains; `phase` is told what is being done, and `began` is when the clock started."""
+        """Trains; `watch` hears what is being done, and `began` is when the clock started."""
         self.check()
         memory = parse_size(self.memory) if isinstance(self.memory, str) else self.memory
         with at_most(memory):
-            return self.train(data, self.start_run(data, began, phase), dev=dev, start=start)
+            return self.train(data, self.start_run(data, began, watch), dev=dev, start=start)
 
-    def start_run(self, data: Data, began: float | None = None, phase: Phase = lambda text: None) -> Run:
+    def start_run(self, data: Data, began: float | None = None, watch: Watch | None = None) -> Run:
         """The clock, the limits and the checkpoint of one training."""
-        run = Run(self.time_limit, self.callbacks, time.perf_counter() if began is None else began, phase)
+        run = Run(self.time_limit, self.callbacks, began, watch)
         if self.checkpoint is not None:
             run.keep_in(Path(self.checkpoint), self.checkpoint_every, self._mark(data), resume=self.resume)
         elif self.resume:
@@ -209,12 +230,12 @@ class Run:
         time_limit: float | None = None,
         callbacks: Sequence[Callable[[Event], Any]] = (),
         began: float | None = None,
-        phase: Phase = lambda text: None,
+        watch: Watch | None = None,
     ) -> None:
         self.time_limit = time_limit
         self.callbacks = tuple(callbacks)
         self.began = time.perf_counter() if began is None else began
-        self.phase = phase
+        self.watch = NobodyWatches() if watch is None else watch
         self._path: Path | None = None
         self._every = float("inf")
         self._kept = Checkpoint("")
@@ -224,6 +245,10 @@ class Run:
         self._path, self._every = path, every or float("inf")
         self._kept = Checkpoint.load(path, mark) if resume else Checkpoint(mark)
         self.began -= self._kept.seconds
+
+    def phase(self, text: str, done: float | None = None) -> None:
+        """Says what begins, and which share of the training is done by then, where that can be said."""
+        self.watch.phase(text, done)
 
     @property
     def seconds(self) -> float:
@@ -287,6 +312,7 @@ class Run:
         )
         if self._kept.running is not None and self._kept.running.name == name:
             start = self._kept.running.take_up(monitor)
+        self.watch.fit(max_iter, getattr(solver, "tol", None) if start.n_active == 0 else None)
         if self._path is not None:
             monitor.checkpoint, monitor.checkpoint_every = partial(self._keep, name, monitor), self._every
         result = ended(solver, start, monitor) or drive(solver, problem, start, monitor)

@@ -5,19 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from parsimon.tasks.options import changed
-from parsimon.tasks.pages.columns import KIND
 from parsimon.tasks.pages.model import PageModel
+from parsimon.tasks.pages.options import PageOptions
 from parsimon.tasks.trees.model import TreeModel
-from parsimon.tasks.trees.options import TreeOptions
 from parsimon.tasks.trees.training import TreeTraining
 
 
 @dataclass(kw_only=True)
-class PageTraining(TreeTraining):
+class PageTraining(PageOptions, TreeTraining):
     """How a reader of web pages is trained."""
 
     kind: ClassVar[str] = "page"
     model_class: ClassVar[type[TreeModel]] = PageModel
-
-    kind_column: int | None = changed(TreeOptions, "kind_column", KIND, from_python_only=True)

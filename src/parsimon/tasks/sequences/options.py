@@ -71,6 +71,7 @@ class LabellingOptions(SelectionOptions, PenaltyOptions, PruningOptions, Develop
         kind=NUMBER,
         least=0,
         metavar="[L2]",
+        flag_value=DEBIAS,
         lasting=False,
     )
     dev_metric: str = option(

@@ -12,6 +12,7 @@ import click
 from parsimon.cli.options import command, option, threads_option
 from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
+from parsimon.tasks.options import threads_of
 
 if TYPE_CHECKING:
     from parsimon.tasks.networks.model import NetworkModel
@@ -37,7 +38,7 @@ Examples:
     help="Only rows in which a column has this state (may be repeated).",
 )
 @option(
-    "--seed",
+    "--random-state",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
@@ -55,13 +56,14 @@ Examples:
     help="Where to write; a file appears only when it is complete.",
 )
 @threads_option
-def sample(model: str, rows: int, given: Sequence[str], seed: int, target: str, threads: int) -> None:
+def sample(model: str, rows: int, given: Sequence[str], random_state: int, target: str, n_jobs: int) -> None:
     """Draw rows from the Markov network MODEL, by Gibbs sampling, and write them as CSV with a line of names."""
     from parsimon.tasks.model_file import load_model
+    from parsimon.tasks.networks.model import NetworkModel
 
-    network = load_model(model, "network")
+    network = load_model(model, NetworkModel)
     evidence = dict(_given(network, text) for text in given)
-    drawn = network.sample(rows, evidence, seed=seed, threads=threads)
+    drawn = network.sample(rows, evidence, seed=random_state, threads=threads_of(n_jobs))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(network.names)

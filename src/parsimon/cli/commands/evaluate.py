@@ -1,0 +1,94 @@
+"""`parsimon evaluate`: how good a model is on labelled data."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from parsimon.cli.kind import kind_of
+from parsimon.cli.options import (
+    asked,
+    command,
+    decoding_option,
+    flags_by_name,
+    option,
+    reading_options,
+    threads_option,
+)
+
+EVERYWHERE = frozenset({"model", "test", "as_json", "encoding", "n_jobs"})
+
+EXAMPLES = """
+\b
+Examples:
+  parsimon evaluate chunk.model test.txt
+  parsimon evaluate chunk.model test.txt --confusion
+  parsimon evaluate chunk.model test.txt --json | jq .f1
+  parsimon evaluate news.model test.jsonl
+  parsimon evaluate records.model test-pages/ --values test-values.csv
+  parsimon evaluate english.model test.conllu
+"""
+
+
+@command("evaluate", epilog=EXAMPLES, short_help="Score a model on labelled data.")
+@click.argument("model")
+@click.argument("test")
+@option(
+    "--values",
+    metavar="TABLE",
+    section="Reading",
+    help="For web pages: their values, a table with the columns page, attribute and value.",
+)
+@option(
+    "--raw",
+    is_flag=True,
+    section="Scoring",
+    help="Score every token but O as a span of its own, as conlleval -r does.",
+)
+@option(
+    "--scheme",
+    type=click.Choice(["iob2", "iobes", "iob1", "auto"]),
+    section="Scoring",
+    help="Predict only label sequences that are valid in this scheme.",
+)
+@decoding_option
+@option(
+    "--confusion", is_flag=True, section="Output", help="Also show which labels are taken for which others."
+)
+@option(
+    "--json", "as_json", is_flag=True, section="Output", help="Print one JSON object; scores are fractions."
+)
+@reading_options
+@threads_option
+def evaluate(**options: Any) -> None:
+    """Label TEST with MODEL and compare with the labels in its last column.
+
+    Where labels mark spans (B-NP, I-NP, O), what is printed is conlleval's report: accuracy of tokens; then
+    precision, recall and F1 of spans, in all and by type. Other labels get a table with a line a label.
+    Labels that the model does not know count as errors.
+
+    With a document model, TEST is a directory of class directories, JSON lines or lines 'label TAB text'. With a
+    model of web pages it is a directory of pages, whose values are in --values TABLE. With a parser it is a treebank in
+    CoNLL-U or CoNLL-X, and what is printed are attachment scores (UAS, LAS) over all words and without punctuation, and
+    how well arcs of each length and each relation are found.
+    """
+    from parsimon.tasks.model_file import load_model
+
+    job = asked(options)
+    model = load_model(job.model)
+    kind = kind_of(model)
+    kind.check_options(job, "evaluate", EVERYWHERE, flags_by_name())
+    found = kind.evaluate(model, job)
+    if job["as_json"]:
+        record = {
+            "kind": kind.name,
+            "model": job.model,
+            "data": job["test"],
+            "scores": found.scores,
+            "details": found.details,
+        }
+        click.echo(json.dumps(record, ensure_ascii=False))
+    else:
+        click.echo(found.text, nl=False)

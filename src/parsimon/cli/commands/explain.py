@@ -1,0 +1,62 @@
+"""`parsimon explain`: why a model predicts what it does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from parsimon.cli.kind import kind_of
+from parsimon.cli.options import asked, command, encoding_option, flags_by_name, option
+
+LIMIT = 10  # documents
+EVERYWHERE = frozenset({"model", "file", "label", "limit", "html", "as_json", "encoding"})
+
+EXAMPLES = """
+\b
+Examples:
+  parsimon explain news.model new.jsonl
+  parsimon explain news.model new.jsonl --html why.html --limit 50
+  parsimon explain news.model reviews/ --label positive
+  parsimon explain news.model new.jsonl --json | jq '.sentences[].log_odds'
+"""
+
+
+@command("explain", epilog=EXAMPLES, short_help="Show which sentences matter.")
+@click.argument("model")
+@click.argument("file")
+@option(
+    "--label", metavar="L", section="What", show_default="the predicted one", help="The label to explain."
+)
+@option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=LIMIT,
+    metavar="N",
+    section="What",
+    help="Explain the first N documents only.",
+)
+@option(
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="PAGE",
+    section="Output",
+    help="Write a page for a browser instead, all in one file.",
+)
+@option("--json", "as_json", is_flag=True, section="Output", help="Print one JSON object a document instead.")
+@encoding_option
+def explain(**options: Any) -> None:
+    """Show what every sentence of the documents in FILE does for their labels, by the document model MODEL.
+
+    The number before a sentence is its log-odds: how much smaller the logarithm of the label's
+    probability would be without it. Sentences that speak for the label are shaded green and those against it
+    red; words that weigh much are bold. Labels in FILE are not needed.
+    """
+    from parsimon.tasks.model_file import load_model
+
+    job = asked(options)
+    model = load_model(job.model)
+    kind = kind_of(model)
+    kind.check_options(job, "explain", EVERYWHERE, flags_by_name())
+    kind.explain(model, job)

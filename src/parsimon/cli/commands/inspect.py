@@ -1,0 +1,126 @@
+"""`parsimon inspect`: what a model has kept, and what it weighs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parsimon.cli.kind import Kind, kind_of
+from parsimon.cli.options import Asked, asked, command, flags_by_name, option
+from parsimon.errors import ParsimonError
+
+if TYPE_CHECKING:
+    from parsimon.tasks.model_file import Model
+
+ON_A_PAGE = 15  # of every label
+EVERYWHERE = frozenset({"model", "history", "as_json", "top"})
+
+EXAMPLES = """
+\b
+Examples:
+  parsimon inspect chunk.model
+  parsimon inspect chunk.model --label B-NP --top 10
+  parsimon inspect chunk.model --template U05
+  parsimon inspect chunk.model --transitions --history
+  parsimon inspect chunk.model --html chunk.html
+  parsimon inspect chunk.model --json > everything.json
+  parsimon inspect news.model --label sci.space --top 10
+  parsimon inspect survey.model --label smoker
+"""
+
+
+@command("inspect", epilog=EXAMPLES, short_help="Look into a model.")
+@click.argument("model", metavar="MODEL")
+@option(
+    "--top",
+    type=click.IntRange(min=0),
+    metavar="N",
+    section="Features",
+    show_default="20; with --html 15; with --json all",
+    help="How many of the heaviest features to show; with --html, of every label.",
+)
+@option("--label", metavar="L", section="Features", help="Only features of this label.")
+@option(
+    "--template",
+    metavar="T",
+    section="Features",
+    help="Only features of this template, by its name (U05) or as it is written.",
+)
+@option(
+    "--transitions",
+    is_flag=True,
+    section="Output",
+    help="Also show what it weighs that one label follows another.",
+)
+@option("--history", is_flag=True, section="Output", help="Also show how training went.")
+@option(
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="PAGE",
+    section="Output",
+    help="Write a page for a browser instead, all in one file: templates by weight, the heaviest features of every "
+    "label, label pairs, and how training went.",
+)
+@option("--json", "as_json", is_flag=True, section="Output", help="Print everything as one JSON object.")
+def inspect(**options: Any) -> None:
+    """Show what MODEL has kept: how much of what, by template and by label, and the heaviest features.
+
+    Of a document model: how many words, and for each label those that speak most for it. Of a Markov network: the
+    strongest edges; --label names a variable whose edges are wanted. Of a parser: the features of arcs; --label names a
+    relation whose features are wanted.
+    """
+    from parsimon.tasks.model_file import load_model
+
+    job = asked(options)
+    if job["html"] is not None and job["as_json"]:
+        raise ParsimonError("--html and --json are two ways to have the same; leave one out.")
+    model = load_model(job.model)
+    kind = kind_of(model)
+    kind.check_options(job, "inspect", EVERYWHERE, flags_by_name())
+    if job["html"] is not None:
+        write_page(kind, model, job)
+        return
+    found = kind.inspect(model, job)
+    history = model.info.get("history", [])
+    if job["as_json"]:
+        record = {
+            "kind": kind.name,
+            "model": job.model,
+            "bytes": Path(job.model).stat().st_size,
+            "size": found.size,
+            "training": {name: value for name, value in model.info.items() if name != "history"},
+            "details": found.details,
+            "history": history,
+        }
+        click.echo(json.dumps(record, ensure_ascii=False))
+        return
+    click.echo(found.text, nl=False)
+    if job["history"]:
+        from parsimon.report.tables import history_table
+
+        click.echo("\n" + history_table(history), nl=False)
+
+
+def write_page(kind: Kind, model: Model, job: Asked) -> None:
+    """Writes a model as a page, and says where it is."""
+    from parsimon.cli.output import check_writable
+    from parsimon.files import write_atomically_or_explain
+    from parsimon.report.model_page import model_page
+
+    page = job["html"]
+    check_writable(page, "the page")
+    shown = kind.page(model, job)
+    text = model_page(
+        f"What {Path(job.model).name} has learnt",
+        shown.facts,
+        shown.parts,
+        top=ON_A_PAGE if job["top"] is None else job["top"],
+        label=job["label"],
+        template=shown.template,
+        history=model.info.get("history", []),
+    )
+    write_atomically_or_explain(page, text.encode("utf-8", "replace"))
+    click.echo(f"{job.model} is shown in {page}")

@@ -1,0 +1,121 @@
+"""`parsimon predict`: a column file in, the same lines with labels out; or documents, web pages or sentences in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from parsimon.cli.kind import kind_of
+from parsimon.cli.options import (
+    asked,
+    command,
+    decoding_option,
+    flags_by_name,
+    option,
+    reading_options,
+    threads_option,
+)
+from parsimon.errors import ParsimonError
+
+EVERYWHERE = frozenset({"model", "input", "output", "encoding", "n_jobs"})
+
+EXAMPLES = """
+\b
+Examples:
+  parsimon predict chunk.model new.txt > labelled.txt
+  cut -f1,2 new.txt | parsimon predict chunk.model | head
+  parsimon predict chunk.model new.txt --marginals -o labelled.txt
+  parsimon predict chunk.model new.txt --kbest 3
+  parsimon predict chunk.model half_done.txt --given-labels --scheme iob2
+  parsimon predict news.model new.jsonl --format jsonl --marginals
+  parsimon predict records.model pages/ > records.tsv
+  parsimon predict english.model new.conllu > parsed.conllu
+"""
+
+
+@command("predict", epilog=EXAMPLES, short_help="Label a column file, documents or web pages, or parse.")
+@click.argument("model")
+@click.argument("input", default="-")
+@option(
+    "-o",
+    "--output",
+    default="-",
+    metavar="FILE",
+    section="Output",
+    show_default="standard output",
+    help="Where to write; a file appears only when it is complete.",
+)
+@option(
+    "--marginals",
+    is_flag=True,
+    section="Output",
+    help="Add a column: the probability of the label; for documents, the probabilities of all labels; for parsers, "
+    "that of every head, as ArcProb=0.98 in the last column.",
+)
+@option(
+    "--format",
+    type=click.Choice(["tsv", "jsonl"]),
+    section="Output",
+    show_default="tsv",
+    help="How labels of documents and records of web pages are written: as a table, or as JSON lines.",
+)
+@option(
+    "--kbest",
+    type=click.IntRange(min=1),
+    metavar="N",
+    section="Output",
+    help="Write the N best labellings of every sequence, each after a line '# rank probability'.",
+)
+@option(
+    "--scheme",
+    type=click.Choice(["iob2", "iobes", "iob1", "auto"]),
+    section="Constraints",
+    help="Only label sequences that are valid in this scheme; 'auto' tells it from the labels.",
+)
+@decoding_option
+@option(
+    "--given-labels",
+    is_flag=True,
+    section="Constraints",
+    help="The last column holds labels that are certain: keep them, and find the others given them. For parsers: keep "
+    "the heads that words have.",
+)
+@option(
+    "--unknown",
+    multiple=True,
+    metavar="TEXT",
+    section="Constraints",
+    show_default="? _ -",
+    help="With --given-labels: what stands in the last column where no label is given (may be repeated).",
+)
+@reading_options
+@threads_option
+def predict(**options: Any) -> None:
+    """Label the tokens of INPUT (standard input when it is left out) with MODEL.
+
+    Every token's line is written as it was read, with a tab and the label added, and an empty line after
+    every sequence. The input needs the columns that the model's templates look at. More columns are fine, so
+    a file that has labels can be labelled too. Comment lines are left out. The output has the encoding of
+    the input.
+
+    A document model labels documents: INPUT is a directory of text files (or of such directories), JSON lines
+    with a "text", or a document a line. A line is written for each: its label, a tab and the probability.
+
+    A model of web pages finds their records: INPUT is a directory of pages, or one page. What is written is a table
+    with a line for every value: page, attribute and value, tabs between.
+
+    A parser reads CoNLL-U or CoNLL-X and writes the same file with heads and relations; those of INPUT are not looked
+    at, and may be '_'.
+    """
+    from parsimon.tasks.model_file import load_model
+
+    job = asked(options)
+    model = load_model(job.model)
+    kind = kind_of(model)
+    kind.check_options(job, "predict", EVERYWHERE, flags_by_name())
+    if job["kbest"] is not None and job["decoding"] is not None:
+        raise ParsimonError(
+            "--kbest gives the best of all, so there is nothing for --decoding; leave one out."
+        )
+    kind.predict(model, job)

@@ -1,0 +1,367 @@
+"""`parsimon train`: one frame around the training of every kind of model.
+
+Options come from the kind's own options, data from what it reads; the log, progress, checkpoints, writing, Ctrl-C and
+the summary are the same for all.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parsimon.cli.failures import Interrupted, say
+from parsimon.cli.kind import Kind, Plan, is_kind, kind_named
+from parsimon.cli.options import CONTEXT, Asked, SectionedCommand, asked, encoding_option, flags_of, option
+from parsimon.cli.output import check_writable
+from parsimon.errors import ParsimonError
+from parsimon.tasks.kinds import kinds
+from parsimon.tasks.options import FILES, RUNNING, options_of
+
+if TYPE_CHECKING:
+    from parsimon.report.json_lines import JsonLines
+    from parsimon.report.progress import Progress
+    from parsimon.solvers.base import Event, Result
+    from parsimon.tasks.training import Trained
+
+PATH = click.Path(path_type=Path)
+
+
+class TrainGroup(click.Group):
+    """A command for every kind of model that is registered; none is imported before it is named."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of registration."""
+        return [kind.name for kind in kinds()]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command that trains a kind."""
+        return command_of(kind_named(name)) if is_kind(name) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """A line a kind, without importing any."""
+        with formatter.section("Kinds of models"):
+            formatter.write_dl([(kind.name, kind.summary) for kind in kinds()])
+
+
+@click.group("train", cls=TrainGroup, context_settings=CONTEXT, short_help="Train a model.")
+def train() -> None:
+    """Train a model: 'parsimon train KIND --help' lists the options of a kind."""
+
+
+def command_of(kind: Kind) -> click.Command:
+    """The command that trains a kind: its options, and those that all kinds have."""
+
+    def run(**values: Any) -> None:
+        carry_out(kind, asked(values))
+
+    decorators = [
+        click.argument("train", metavar=kind.source),
+        option(
+            "-m",
+            "--model",
+            section=FILES,
+            required=kind.needs_model_file,
+            type=PATH,
+            metavar="FILE",
+            help="Where to write the model. It appears when training is over, whole or not at all.",
+        ),
+        *kind.flags,
+        *([DEV] if kind.has_development else []),
+        LOG,
+        FLOAT32,
+        *flags_of(kind.options),
+        encoding_option,
+        QUIET,
+        JSON,
+    ]
+    run.__doc__ = kind.help
+    for add in reversed(decorators):
+        run = add(run)
+    settings = {"cls": SectionedCommand, "context_settings": CONTEXT, "epilog": kind.examples}
+    return click.command(kind.name, **settings)(run)  # type: ignore[arg-type]
+
+
+DEV = option(
+    "--dev",
+    section=FILES,
+    metavar="DEV",
+    help="Development data: stop when their score no longer improves, and keep the best.",
+)
+LOG = option(
+    "--log", section=FILES, type=PATH, metavar="FILE", help="Write JSON lines about the training to a file."
+)
+FLOAT32 = option(
+    "--float32", section=FILES, is_flag=True, help="Keep weights in 32 bits: the file is half as large."
+)
+QUIET = option("-q", "--quiet", section=RUNNING, is_flag=True, help="Say nothing but what goes wrong.")
+JSON = option("--json", "as_json", section=RUNNING, is_flag=True, help="Print the summary as a JSON object.")
+
+
+# --- The whole run -------------------------------------------------------------------------------------------
+
+
+def carry_out(kind: Kind, job: Asked) -> None:
+    """What can be refused before any work has been; then reading, training, writing and the summary."""
+    began = time.perf_counter()
+    check_files(kind, job)
+    plan = kind.plan(job)
+    plan.training.check()
+    TrainingCommand(kind, job, plan, began, resumes=will_resume(job)).run()
+
+
+class TrainingCommand:
+    """One run of `parsimon train`."""
+
+    def __init__(self, kind: Kind, job: Asked, plan: Plan, began: float, *, resumes: bool) -> None:
+        self.kind, self.job, self.plan, self.began, self.resumes = kind, job, plan, began, resumes
+        self.events: list[Event] = []
+        self.model: Path | None = job["model"]
+
+    def run(self) -> None:
+        """The whole of it."""
+        with ExitStack() as stack:
+            log = self._open_log(stack)
+            watch = stack.enter_context(self._progress())
+            try:
+                trained = self._learn(watch, [self.events.append, watch, *([] if log is None else [log])])
+                self._write(trained.model, watch)
+            except KeyboardInterrupt:
+                left = "no model" if self.model is not None else "nothing"
+                raise Interrupted(f"interrupted, and {left} was written{self.way_on}") from None
+            record = self.record(trained, time.perf_counter() - self.began)
+            if log is not None:
+                log.end(**record)
+        self._finish(trained, record, log)
+
+    # ---- stages ------------------------------------------------------------------------------------------------
+
+    def _open_log(self, stack: ExitStack) -> JsonLines | None:
+        """The log, with what is about to happen as its first line."""
+        from parsimon import __version__
+        from parsimon.report.json_lines import JsonLines
+
+        if self.job["log"] is None:
+            return None
+        log = JsonLines(self.job["log"], append=self.resumes)
+        stack.callback(log.close)
+        log.start(parsimon=__version__, resumed=self.resumes, **self.asked())
+        return log
+
+    def _progress(self) -> Progress:
+        from parsimon.report.progress import progress
+        from parsimon.report.time_left import TimeLeft
+
+        job, left = self.job, TimeLeft(self.plan.training.time_limit)
+        quiet = job["quiet"] or job["as_json"]
+        return progress(sys.stderr, quiet=quiet, verbose=job["verbose"], began=self.began, time_left=left)
+
+    def _learn(self, watch: Progress, callbacks: Sequence[Any]) -> Trained[Any]:
+        """Reads and trains."""
+        train, dev = self.job["train"], self.job.get("dev")
+        watch.phase(f"reading {_shown(train)}")
+        data, held_out = self.plan.read(train), None
+        if dev is not None:
+            watch.phase(f"reading {_shown(dev)}")
+            held_out = self.plan.development(self.plan.read(dev))
+        training = replace(self.plan.training, callback=callbacks, **self._checkpoint_settings())
+        trained = training.run(data, dev=held_out, start=self.plan.start, began=self.began, watch=watch)
+        return replace(trained, model=self.plan.complete(trained.model))
+
+    def _checkpoint_settings(self) -> dict[str, Any]:
+        path = checkpoint_file(self.job)
+        safe = path is not None and (self.job["checkpoint_every"] > 0 or self.resumes)
+        return {"checkpoint": path if safe else None, "resume": self.resumes}
+
+    def _write(self, model: Any, watch: Progress) -> None:
+        """Writes the files; if that fails, what was learned may still be in a checkpoint."""
+        from parsimon.tasks.model_file import save_model
+
+        try:
+            if self.model is not None:
+                watch.phase(f"writing {self.model.name}")
+                save_model(model, self.model, dtype="float32" if self.job["float32"] else "float64")
+            self.kind.write_more(self.job, model)
+        except ParsimonError as error:
+            raise ParsimonError(f"{str(error).rstrip('.')}{self.way_on}.") from error
+
+    def _finish(self, trained: Trained[Any], record: dict[str, Any], log: JsonLines | None) -> None:
+        """Says what came of it. The checkpoint of an interrupted run stays, for the run can be taken up again."""
+        from parsimon.solvers.base import Status
+
+        job, path = self.job, checkpoint_file(self.job)
+        interrupted = trained.result.status is Status.INTERRUPTED
+        if not interrupted and path is not None and (job["checkpoint_every"] or job["resume"]):
+            path.unlink(missing_ok=True)
+        if log is not None and log.failure is not None:
+            say(f"the log {job['log']} is not complete: {log.failure}")
+        if job["as_json"]:
+            click.echo(json.dumps(record, ensure_ascii=False))
+        elif not job["quiet"]:
+            click.echo(self.text(trained.model, record), nl=False)
+        if interrupted:
+            written = "this is the best model so far"
+            if self.model is not None:
+                written = f"the best model so far was written to {self.model}"
+            raise Interrupted(f"interrupted; {written}{self.way_on}")
+
+    # ---- what is said ------------------------------------------------------------------------------------------
+
+    @property
+    def way_on(self) -> str:
+        """How to go on after a run that did not finish: the end of a sentence, or nothing."""
+        path = checkpoint_file(self.job)
+        if path is not None and self.job["checkpoint_every"] and path.exists():
+            return f"; the same command with --resume goes on from {path}"
+        return ""
+
+    def asked(self) -> dict[str, Any]:
+        """What was asked for, ready for JSON, with the values that training goes by."""
+        training = self.plan.training
+        names = options_of(self.kind.options)
+        own = {
+            k: v for k, v in self.job.values.items() if k not in names and k not in ("train", "dev", "model")
+        }
+        return {
+            "kind": self.kind.name,
+            "train": self.job["train"],
+            "dev": self.job.get("dev"),
+            "model": None if self.model is None else str(self.model),
+            "options": {name: _plain(getattr(training, name)) for name in names if name != "callback"},
+            "command_line": {name: _plain(value) for name, value in own.items()},
+        }
+
+    def record(self, trained: Trained[Any], seconds: float) -> dict[str, Any]:
+        """What came of it, ready for JSON: the same for all kinds but for what `size` counts. Files were written."""
+        result = trained.result
+        return {
+            "kind": self.kind.name,
+            "model": None if self.model is None else str(self.model),
+            "bytes": None if self.model is None else self.model.stat().st_size,
+            **result_record(result),
+            "size": self.kind.size(trained.model),
+            **pace_record(self.events if self.events else result.history, seconds),
+            "files": {what: str(path) for what, path in self.kind.also_written(self.job).items()},
+        }
+
+    def text(self, model: Any, record: Mapping[str, Any]) -> str:
+        """The same for people."""
+        from parsimon.report.tables import facts, file_size, objective_text
+
+        pairs = []
+        if record["model"] is not None:
+            pairs.append(("model", f"{record['model']} ({file_size(record['bytes'])})"))
+        pairs += self.kind.size_facts(record["size"])
+        if record["objective"] is not None:
+            pairs.append(("objective", objective_text(record)))
+        if record["support"]:
+            pairs.append(("support", f"{record['support']:,} outputs"))
+        if record["dev"] is not None:
+            at = f"{100 * record['dev']:.2f}% at iteration {record['dev_iteration']}"
+            pairs.append(("dev", f"{self.kind.score_name}{at}"))
+        pairs.append(("status", record["message"]))
+        pairs.append(("time", f"{record['seconds']:.1f} s, {record['iterations']} iterations"))
+        return facts(pairs) + self.kind.more_text(self.job, model)
+
+
+def result_record(result: Result) -> dict[str, Any]:
+    """How the solver ended."""
+    return {
+        "status": result.status.name.lower(),
+        "message": result.status.value,
+        "objective": result.objective,
+        "kkt": result.kkt,
+        "gap": result.gap,
+        "support": result.support,
+    }
+
+
+def pace_record(history: Sequence[Event], seconds: float) -> dict[str, Any]:
+    """The best development score, and how long it took."""
+    scores = [(event.dev, event.iteration) for event in history if event.dev is not None]
+    best = max(scores, key=lambda score: score[0]) if scores else None
+    return {
+        "dev": best and best[0],
+        "dev_iteration": best and best[1],
+        "iterations": len(history),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _shown(source: str) -> str:
+    return "standard input" if source == "-" else Path(source).name
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; objects as they print."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return str(value) if isinstance(value, Path) else repr(value)
+
+
+# --- Before any work -----------------------------------------------------------------------------------------
+
+
+def checkpoint_file(job: Asked) -> Path | None:
+    """Where checkpoints go: beside the model, unless another place was named."""
+    named, model = job["checkpoint"], job["model"]
+    if named is not None:
+        return Path(named)
+    return None if model is None else model.with_name(f"{model.name}.ckpt")
+
+
+def will_resume(job: Asked) -> bool:
+    """Whether to go on from a checkpoint; says so when that is not what one might think.
+
+    A run that is killed within its first seconds leaves nothing to resume from, which is no mistake.
+    """
+    path = checkpoint_file(job)
+    if path is None:
+        if job["resume"]:
+            raise ParsimonError(
+                "there is no checkpoint to resume from; name a model with -m, or a --checkpoint."
+            )
+        return False
+    exists = path.exists()
+    if job["resume"] and not exists:
+        say(f"there is no checkpoint {path}, so training starts from the beginning")
+    if exists and job["checkpoint_every"] and not job["resume"]:
+        say(f"{path}, from a run that did not finish, will be replaced; --resume would go on from it")
+    return bool(exists and job["resume"])
+
+
+def check_files(kind: Kind, job: Asked) -> None:
+    """Refuses what cannot be read, what could not be written at the end, and what would be lost by writing."""
+    train, dev = job["train"], job.get("dev")
+    if train == dev == "-":
+        raise ParsimonError(f"{kind.source} and --dev cannot both be standard input.")
+    sources = [source for source in (train, dev) if source is not None]
+    for source in sources:
+        if source != "-" and not Path(source).exists():
+            raise ParsimonError(f"{source} cannot be read: there is no such file or directory.")
+    path = checkpoint_file(job) if job["checkpoint_every"] or job["resume"] else None
+    written = {
+        "the model": job["model"],
+        **kind.also_written(job),
+        "the checkpoint": path,
+        "the log": job["log"],
+    }
+    targets = {what: target for what, target in written.items() if target is not None}
+    for what, target in targets.items():
+        if str(target) == "-":
+            raise ParsimonError(f"{what} must be a file; it cannot go to standard output.")
+        if what != "the log":  # which is opened before anything else
+            check_writable(target, what)
+    for source in (*sources, *kind.also_read(job)):
+        for target in targets.values():
+            if Path(source).is_file() and target.exists() and target.samefile(source):
+                raise ParsimonError(f"{source} would be overwritten by {target}; name another file.")

@@ -1,0 +1,371 @@
+"""Column files on the command line: read block by block, so that a file of any length needs little memory."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from parsimon.cli.failures import say
+from parsimon.cli.kind import Evaluated
+from parsimon.cli.live_input import LiveInput
+from parsimon.cli.options import Asked, column_file, is_minimum_risk
+from parsimon.cli.output import output
+from parsimon.errors import ParsimonError
+from parsimon.tasks.options import threads_of
+
+if TYPE_CHECKING:
+    from parsimon.arrays import Array, IntArray
+    from parsimon.features.columns import ColumnFile, Columns, Labels
+    from parsimon.features.observations import Observations
+    from parsimon.structures.label_schemes import Transitions
+    from parsimon.tasks.sequences.model import SequenceModel
+
+
+PLACEHOLDERS = ("?", "_", "-")  # in place of a given label they mean none, unless the model has such a label
+DIGITS = 4  # of a probability
+STEPS = 10**DIGITS
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some whole sequences of a file, with the text they were read from."""
+
+    name: str
+    columns: Columns
+    text: bytes
+    start: IntArray  # where each token's line begins in `text`
+    end: IntArray
+    lines_before: int
+    observed: Observations | None = None
+
+    @property
+    def observations(self) -> Observations:
+        """The attributes that the model knows."""
+        assert self.observed is not None
+        return self.observed
+
+    def line_of(self, token: int) -> int:
+        """The number of a token's line in the file, from 1."""
+        return self.lines_before + self.text.count(b"\n", 0, int(self.start[token])) + 1
+
+    def place_of(self, token: int) -> str:
+        """A token's line for messages."""
+        return f"{self.name}, line {self.line_of(token)}"
+
+    def observations_of(self, tokens: slice) -> Observations:
+        """The attributes of one sequence, given by its tokens."""
+        return self.observations[tokens]
+
+    def labels(self) -> list[str]:
+        """The distinct strings of the last column, in order of first appearance."""
+        import numpy as np
+
+        seen, first = np.unique(self.columns.ids[-1], return_index=True)
+        return self.columns.strings.get_all(seen[np.argsort(first)])
+
+    def label_ids(self, number: dict[str, int], otherwise: int) -> IntArray:
+        """The last column as numbers; strings that are not in `number` become `otherwise`."""
+        import numpy as np
+
+        seen, inverse = np.unique(self.columns.ids[-1], return_inverse=True)
+        ids = [number.get(text, otherwise) for text in self.columns.strings.get_all(seen)]
+        return np.array(ids, np.int32)[inverse]
+
+
+def parts(model: SequenceModel, file: ColumnFile, threads: int, *, labelled: bool) -> Iterator[Part]:
+    """The file in blocks of whole sequences, with the attributes that the model knows.
+
+    `labelled` says that the last column is a label, which templates do not see.
+    """
+    from parsimon.features.columns import Columns
+    from parsimon.features.template_features import TemplateFeatures
+    from parsimon.features.tree_columns import parents_from_column
+    from parsimon.tasks.trees.model import TreeModel
+
+    if not isinstance(model.space, TemplateFeatures):
+        raise ParsimonError(
+            "this model was trained on ready-made features, not on columns; use it from Python."
+        )
+    if isinstance(model, TreeModel) and model.parent_column is None:
+        raise ParsimonError(
+            "this model labels trees that were not read from a column file; use it from Python."
+        )
+    if not labelled:
+        look_up_only(file, model)
+    session = model.space.session(file.strings)  # works out once what each string means to the templates
+    lines = 0
+    for columns, text, (start, end) in file:
+        if not columns.n_tokens:  # nothing but empty lines and comments
+            lines += text.count(b"\n")
+            continue
+        check_columns(model, file.name, columns.n_columns, labelled)
+        part = Part(file.name, columns, text, start, end, lines)
+        inputs = Columns(columns.ids[:-1], columns.lengths, columns.strings) if labelled else columns
+        if isinstance(model, TreeModel):
+            inputs = model.limited(parents_from_column(inputs, model.parent_column or 0, part.place_of))
+        yield replace(part, observed=session.observe(inputs, threads))
+        lines += text.count(b"\n")
+
+
+def read_trees(file: ColumnFile, column: int) -> Columns:
+    """A whole file of trees, one of whose columns has parents; mistakes are told with their lines."""
+    from parsimon.features.columns import Columns
+    from parsimon.features.tree_columns import parents_from_column
+
+    trees, lines = [], 0
+    for columns, text, (start, end) in file:
+        if columns.n_tokens:
+            part = Part(file.name, columns, text, start, end, lines)
+            trees.append(parents_from_column(columns, column, part.place_of))
+        lines += text.count(b"\n")
+    if not trees:
+        raise ParsimonError(f"{file.name} has no nodes; it should have one node a line, with its label last.")
+    return Columns.concatenate(trees)
+
+
+def look_up_only(file: ColumnFile, model: SequenceModel) -> None:
+    """Spares reading what the model has no use for: further columns, and strings that it does not know."""
+    from parsimon.features.template_features import TemplateFeatures
+    from parsimon.tasks.trees.model import TreeModel
+
+    if isinstance(model.space, TemplateFeatures) and not isinstance(
+        model, TreeModel
+    ):  # parents need their strings
+        file.wanted = model.needs_columns
+        if not any(transform.spec for _, transform in model.space.templates.inputs):  # these need the strings
+            file.strings, file.frozen = model.space.strings, True
+
+
+def check_columns(model: SequenceModel, name: str, n_columns: int, labelled: bool) -> None:
+    """Refuses a file with fewer columns than the model's templates look at; more are fine."""
+    needed = model.needs_columns
+    if n_columns >= needed + labelled:
+        return
+    has = f"{name} has {n_columns} column{'s' * (n_columns != 1)}"
+    if labelled:
+        raise ParsimonError(
+            f"{has}, but the model looks at {needed} and needs one more, the last, for the label."
+        )
+    raise ParsimonError(f"{has}, but the model looks at {needed}.")
+
+
+def allowed_transitions(model: SequenceModel, given: str | None) -> Transitions | None:
+    """Which labels may follow each other under a scheme of span labels: the one given, or else the model's."""
+    from parsimon.structures.label_schemes import constraints
+
+    scheme = given or model.scheme
+    return None if scheme is None else constraints(model.tags, scheme)
+
+
+# --- Predict -----------------------------------------------------------------------------------------------------
+
+
+def predict_columns(model: SequenceModel, job: Asked) -> None:
+    """Every line as it was read, with a label."""
+    careful = is_minimum_risk(job.model, job["decoding"], "viterbi")
+    threads = threads_of(job["n_jobs"])
+    labeller = Labeller(model, job, allowed_transitions(model, job["scheme"]), threads, careful)
+    file = _input(job, model)
+    encode = _encoder(file.encoding)
+    with output(job["output"]) as write:
+        for part in parts(model, file, threads, labelled=job["given_labels"]):
+            write(encode(labeller.label(part)))
+
+
+def _input(job: Asked, model: SequenceModel) -> ColumnFile:
+    file = column_file(job["input"], job["encoding"], job["separator"], job["comment"])
+    if not job["given_labels"]:
+        look_up_only(file, model)
+    if job["input"] == "-":
+        if sys.stdin is not None and sys.stdin.isatty():
+            say("reading from the terminal; an empty line ends a sequence, Ctrl-D the input")
+        if sys.platform != "win32":
+            file.source = LiveInput()
+    return file
+
+
+def _encoder(encoding: str) -> Callable[[bytes], bytes]:
+    """From UTF-8 to the encoding of the input."""
+    if encoding == "utf-8":
+        return lambda content: content
+    encoder = codecs.getincrementalencoder(encoding)()
+
+    def encode(content: bytes) -> bytes:
+        try:
+            return encoder.encode(content.decode("utf-8"))
+        except UnicodeEncodeError as error:
+            what = error.object[error.start : error.end]
+            raise ParsimonError(
+                f"a label has {what!r}, which cannot be written in {encoding}; convert the input to utf-8."
+            ) from None
+
+    return encode
+
+
+@dataclass(frozen=True)
+class Labeller:
+    """Turns parts of the input into text with labels."""
+
+    model: SequenceModel
+    job: Asked
+    allowed: Transitions | None
+    threads: int
+    minimum_risk: bool = False
+
+    def label(self, part: Part) -> bytes:
+        """The lines of a part with what was asked for."""
+        given = self._given(part) if self.job["given_labels"] else None
+        settings: dict[str, Any] = {"threads": self.threads, "allowed": self.allowed, "given": given}
+        try:
+            marginals = (
+                self.model.marginals(part.observations, **settings)[0] if self.job["marginals"] else None
+            )
+            if self.job["kbest"] is None:
+                labels = self.model.decode(part.observations, **settings, minimum_risk=self.minimum_risk)
+                return added(part, *self._column(labels, marginals))
+            values, best = self.model.kbest(part.observations, self.job["kbest"], **settings)
+        except ParsimonError as error:
+            raise self._located(part, given, error) from None
+        # Where there are fewer labellings than asked for, labels are −1; `ranked` leaves these out.
+        columns = [self._column(labels.clip(0), marginals) for labels in best]
+        return b"".join(ranked(part, values, columns))
+
+    def _column(self, labels: IntArray, marginals: Array | None) -> tuple[IntArray, list[str]]:
+        """What to add to each line, as numbers into a list of texts: the label, perhaps with its probability.
+
+        Rounded probabilities are few, so that no text is made for a token by itself.
+        """
+        import numpy as np
+
+        names = list(self.model.tags)
+        if marginals is None:
+            return labels, names
+        probability = np.rint(marginals[np.arange(len(labels)), labels] * STEPS).astype(np.int64)
+        codes, which = np.unique(labels * (STEPS + 1) + probability, return_inverse=True)
+        texts = [
+            f"{names[y]}\t{p / STEPS:.{DIGITS}f}" for y, p in (divmod(c, STEPS + 1) for c in codes.tolist())
+        ]
+        return which.astype(np.int32), texts
+
+    def _given(self, part: Part) -> IntArray:
+        """The labels of the last column, −1 where none is given."""
+        number = {name: y for y, name in enumerate(self.model.tags)}
+        free = self.job["unknown"] or [text for text in PLACEHOLDERS if text not in number]
+        ids = part.label_ids({**number, **dict.fromkeys(free, -1)}, otherwise=-2)
+        if (ids == -2).any():
+            token = int((ids == -2).argmax())
+            text = part.columns.strings[int(part.columns.ids[-1, token])]
+            raise ParsimonError(
+                f"{part.name}, line {part.line_of(token)}: {text!r} is no label of the model; write "
+                f"{free[0] if free else 'a placeholder named with --unknown'} where the label is not known."
+            )
+        return ids
+
+    def _located(self, part: Part, given: IntArray | None, error: ParsimonError) -> ParsimonError:
+        """The error with the place of the sequence that caused it."""
+        first = 0
+        for length in part.columns.lengths.tolist():
+            tokens = slice(first, first + length)
+            one = None if given is None else given[tokens]
+            try:
+                self.model.decode(part.observations_of(tokens), allowed=self.allowed, given=one)
+            except ParsimonError:
+                return ParsimonError(
+                    f"{part.name}, line {part.line_of(first)}: no labelling of the sequence that starts here "
+                    "agrees with the given labels and the scheme."
+                )
+            first += length
+        return error
+
+
+def added(part: Part, which: IntArray, texts: list[str]) -> bytes:
+    """The lines of a part, each with a tab and its text."""
+    from parsimon._core import label_lines
+
+    return label_lines(part.text, part.start, part.end, part.columns.lengths, which, texts)
+
+
+def ranked(part: Part, values: Array, columns: list[tuple[IntArray, list[str]]]) -> Iterator[bytes]:
+    """The k labellings of each sequence, best first, each after a line with its rank and probability.
+
+    `values[r, i]` is the log-probability of the r-th labelling of sequence i, −∞ when there is none.
+    """
+    import numpy as np
+
+    from parsimon.features.columns import offsets_of
+
+    lengths = part.columns.lengths
+    blocks = []
+    for which, texts in columns:
+        text = added(part, which, texts)
+        size = np.array([len(t.encode()) for t in texts])[which] + (part.end - part.start) + 2
+        ends = np.cumsum(np.add.reduceat(size, offsets_of(lengths)[:-1]) + 1).tolist()
+        blocks.append((text, [0, *ends]))
+    probability = np.exp(values)
+    for i in range(len(lengths)):
+        for rank, (text, at) in enumerate(blocks):
+            if values[rank, i] > -np.inf:
+                yield f"# {rank + 1} {probability[rank, i]:.{DIGITS}f}\n".encode()
+                yield text[at[i] : at[i + 1]]
+
+
+# --- Evaluate ----------------------------------------------------------------------------------------------------
+
+
+def evaluate_columns(model: SequenceModel, job: Asked, outputs: str) -> Evaluated:
+    """Spans where labels mark any, else labels; `outputs` is what tokens make up."""
+    from parsimon.report.tables import confusion_table, evaluation_record, evaluation_text
+    from parsimon.tasks.sequences.metrics import evaluate as compare
+
+    file = column_file(job["test"], job["encoding"], job["separator"], job["comment"])
+    gold, predicted = _labels(model, file, job)
+    evaluation = compare(gold, predicted, raw=job["raw"])  # type: ignore[arg-type]  # no label is None here
+    text = evaluation_text(evaluation, raw=job["raw"], outputs=outputs)
+    if job["confusion"]:
+        text += "\n" + confusion_table(evaluation)
+    return Evaluated.split(evaluation_record(evaluation, raw=job["raw"]), text)
+
+
+def _labels(model: SequenceModel, file: ColumnFile, job: Asked) -> tuple[Labels, Labels]:
+    """The labels of the file, and the model's."""
+    import numpy as np
+
+    from parsimon.features.columns import Labels
+
+    threads = threads_of(job["n_jobs"])
+    settings: dict[str, Any] = {
+        "threads": threads,
+        "allowed": allowed_transitions(model, job["scheme"]),
+        "minimum_risk": is_minimum_risk(job.model, job["decoding"], "viterbi"),
+    }
+    number = {name: y for y, name in enumerate(model.tags)}
+    gold: list[IntArray] = []
+    predicted: list[IntArray] = []
+    lengths: list[IntArray] = []
+    for part in parts(model, file, threads, labelled=True):
+        for name in part.labels():
+            number.setdefault(name, len(number))
+        gold.append(part.label_ids(number, otherwise=-1))
+        predicted.append(model.decode(part.observations, **settings))
+        lengths.append(part.columns.lengths)
+    if not lengths:
+        raise ParsimonError(
+            f"{file.name} has no tokens; it should have one token a line, with its label last."
+        )
+    truth = Labels(np.concatenate(gold), np.concatenate(lengths), list(number))
+    _mention_unknown(truth, model, file.name)
+    return truth, Labels(np.concatenate(predicted), truth.lengths, truth.names)
+
+
+def _mention_unknown(truth: Labels, model: SequenceModel, name: str) -> None:
+    unknown = truth.names[len(model.tags) :]
+    if unknown:
+        tokens = int((truth.ids >= len(model.tags)).sum())
+        some = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
+        say(
+            f"{name} has {tokens:,} token{'s' * (tokens != 1)} with a label that the model does not know "
+            f"({some}); {'they count' if tokens != 1 else 'it counts'} as wrong"
+        )

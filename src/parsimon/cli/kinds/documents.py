@@ -1,0 +1,281 @@
+"""Documents on the command line: directories of classes, JSON lines, or lines 'label TAB text'."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import click
+
+from parsimon.cli.failures import say
+from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
+from parsimon.cli.options import Asked, option
+from parsimon.cli.output import check_writable, output
+from parsimon.errors import ParsimonError
+from parsimon.tasks.documents.options import DocumentOptions
+from parsimon.tasks.options import READING, options_of
+
+if TYPE_CHECKING:
+    from parsimon.tasks.documents.explain import ExplainedDocument
+    from parsimon.tasks.documents.model import DocumentModel
+
+AT_ONCE = 4096  # documents
+DIGITS = 4  # of a probability in a table
+SHOWN = 20  # of the heaviest words
+STDIN = "/dev/stdin"
+# Which strengths a penalty has, and what only `sentence` has.
+STRENGTHS = {
+    "ridge": ("l2",),
+    "lasso": ("l1",),
+    "elastic-net": ("l1", "l2"),
+    "sentence": ("l1", "l2", "sentence"),
+}
+OF_SENTENCES = ("groups", "window", "group_weight", "stopping", "rho")
+
+
+class Documents(Kind):
+    """Document classifiers."""
+
+    name: ClassVar[str] = "document"
+    noun: ClassVar[str] = "a document model"
+    options: ClassVar[type] = DocumentOptions
+    flags: ClassVar[Sequence[Any]] = (
+        option(
+            "--sentences",
+            section=READING,
+            default="rules",
+            metavar="HOW",
+            help="How texts are split: rules, lines (one sentence a line) or sentencex.",
+        ),
+        option(
+            "--tokens",
+            section=READING,
+            default="words",
+            metavar="HOW",
+            help="What a token is: words, whitespace, or a regular expression.",
+        ),
+        option(
+            "--lowercase/--no-lowercase",
+            section=READING,
+            default=True,
+            help="Whether case makes no difference.",
+        ),
+    )
+    predicts: ClassVar[frozenset[str]] = frozenset({"marginals", "format"})
+    evaluates: ClassVar[frozenset[str]] = frozenset({"confusion"})
+    inspects: ClassVar[frozenset[str]] = frozenset({"label"})
+    explains: ClassVar[frozenset[str]] = frozenset({"label", "limit", "html"})
+    help: ClassVar[str] = """Train a sparse document classifier on TRAIN.
+
+    TRAIN is a directory with a directory of text files for every class, a file of JSON lines
+    ({"text": …, "label": …}, where the text may be a list of sentences), or of lines 'label TAB text'.
+
+    It minimises loss + l1 Σ|w| + l2/2 Σw² + sentence-strength Σ‖w_s‖, where w_s are the weights of the
+    words of sentence s. Words whose weight ends at zero are not in the model.
+
+    Ctrl-C stops early and writes the best model so far; --resume goes on from a checkpoint.
+    """
+    examples: ClassVar[str] = """
+\b
+Examples:
+  parsimon train document reviews/ -m reviews.model
+  parsimon train document train.jsonl -m news.model --dev dev.jsonl --penalty lasso --l1 1
+  parsimon train document train.tsv -m news.model --l1 0.1 --sentence-strength 0.1
+  parsimon train document train.tsv -m news.model --stopping paper --rho 0.1 --max-iter 30
+  parsimon train document train.tsv -m news.model --groups paragraph --group-weight sqrt
+"""
+
+    # ---- train -------------------------------------------------------------------------------------------------
+
+    def plan(self, job: Asked) -> Plan:
+        """How texts are read, and the options as those of training."""
+        from parsimon.data.text import TextReader
+        from parsimon.tasks.documents.training import DocumentTraining, Texts
+
+        check_penalty(job)
+        known = {name: job[name] for name in options_of(self.options) if name in job.values}
+        reader = TextReader(job["sentences"], job["tokens"], job["lowercase"])
+        training = DocumentTraining(**known, reader=reader)
+
+        def read(source: str) -> Texts:
+            return Texts(*read_documents(source, job["encoding"], labelled=True))
+
+        return Plan(training, read, lambda data: (data.documents, data.labels))
+
+    def size(self, model: DocumentModel) -> dict[str, Any]:
+        """Words, and groups of them, of how many."""
+        info = model.info
+        return {
+            "words": len(model.words),
+            "candidate_words": info.get("candidate_words"),
+            "groups": info.get("groups"),
+            "relevant_groups": info.get("relevant_groups"),
+            "groups_in_all": info.get("groups_in_all"),
+            "documents": info.get("documents"),
+            "labels": model.n_labels,
+        }
+
+    def size_facts(self, size: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """The same for people."""
+        from parsimon.report.tables import of
+
+        pairs = [("words", of(size["words"], size["candidate_words"]))]
+        if size["relevant_groups"] is not None:
+            relevant = of(size["relevant_groups"], size["groups_in_all"])
+            pairs.append((f"{size['groups']}s", f"{relevant} found relevant"))
+        return pairs
+
+    # ---- use ---------------------------------------------------------------------------------------------------
+
+    def predict(self, model: DocumentModel, job: Asked) -> None:
+        """A line a document: its label and the label's probability."""
+        documents, _ = read_documents(job["input"], job["encoding"], labelled=False)
+        form = job["format"] or "tsv"
+        with output(job["output"]) as write:
+            for first in range(0, len(documents), AT_ONCE):
+                lines = predicted(model, documents[first : first + AT_ONCE], form, job["marginals"])
+                write("".join(lines).encode())
+
+    def evaluate(self, model: DocumentModel, job: Asked) -> Evaluated:
+        """Accuracy, scores by label, and the most frequent mistakes."""
+        from parsimon.report import document_tables as tables
+        from parsimon.tasks.sequences.metrics import evaluate as compare
+
+        documents, gold = read_documents(job["test"], job["encoding"], labelled=True)
+        mention_unknown(model, gold, job["test"])
+        evaluation = compare([[y] for y in gold], [[y] for y in model.predict(model.read(documents))])
+        text = tables.evaluation_text(evaluation)
+        if job["confusion"]:
+            text += "\n" + tables.confusions(evaluation)
+        return Evaluated.split(tables.evaluation_record(evaluation), text)
+
+    def inspect(self, model: DocumentModel, job: Asked) -> Inspected:
+        """Sizes, and the heaviest words of each label."""
+        from parsimon.report import document_tables as tables
+        from parsimon.tasks.documents import inspect as look
+
+        label, top = job["label"], job["top"]
+        if top is None and not job["as_json"]:
+            top = SHOWN
+        labels = model.labels if label is None else (label,)
+        heaviest = {y: look.heaviest_words(model, y, top) for y in labels}
+        if job["as_json"]:
+            details = {
+                "label_names": list(model.labels),
+                "values": model.values,
+                "reader": model.reader.settings(),
+                "per_label": [asdict(share) for share in look.shares(model)],
+                "heaviest": {y: [asdict(word) for word in words] for y, words in heaviest.items()},
+            }
+            return Inspected(self.size(model), details, "")
+        size = Path(job.model).stat().st_size
+        sections = [tables.summary_text(job.model, size, look.summary(model))]
+        if label is None:
+            sections.append(tables.shares_table(look.shares(model)))
+        if top:
+            sections.append(tables.words_table(heaviest))
+        return Inspected({}, {}, "\n".join(sections))
+
+    def explain(self, model: DocumentModel, job: Asked) -> None:
+        """What every sentence does for its document's label."""
+        from parsimon.tasks.documents.explain import explain
+
+        if job["html"] is not None:
+            check_writable(job["html"], "the page")
+        documents, gold = read_documents(job["file"], job["encoding"], labelled=False)
+        limit = job["limit"]
+        explained = explain(model, documents[:limit], job["label"])
+        if job["html"] is not None:
+            write_explanation(job, explained, gold[:limit])
+        elif job["as_json"]:
+            for document in explained:
+                click.echo(json.dumps(document.to_dict(), ensure_ascii=False))
+        else:
+            from parsimon.report.explanation import explanation_text
+
+            click.echo(
+                explanation_text(explained), nl=False, color=True
+            )  # it has looked at the terminal itself
+        if len(documents) > limit:
+            say(f"these are the first {limit} of {len(documents):,} documents; --limit says how many")
+
+
+KIND = Documents()
+
+
+def check_penalty(job: Asked) -> None:
+    """Refuses options that the penalty knows nothing of: they would make no difference."""
+    penalty = job["penalty"] or "sentence"
+    flags = {"sentence": "--sentence-strength"}
+    for name in ("l1", "l2", "sentence"):
+        if name in job.given and name not in STRENGTHS[penalty]:
+            able = " or ".join(p for p, strengths in STRENGTHS.items() if name in strengths)
+            raise ParsimonError(
+                f"--penalty {penalty} has no {flags.get(name, f'--{name}')}; leave it out, or use --penalty {able}."
+            )
+    for name in OF_SENTENCES:
+        if name in job.given and penalty != "sentence":
+            flag = f"--{name.replace('_', '-')}"
+            raise ParsimonError(f"{flag} is about --penalty sentence; leave it out, or use that penalty.")
+    if "window" in job.given and job["groups"] != "window":
+        raise ParsimonError("--window is about --groups window; leave it out, or add that.")
+
+
+def read_documents(source: str, encoding: str, *, labelled: bool) -> tuple[list[Any], list[str]]:
+    """The documents of a file or directory, and their labels, which must be there if `labelled`."""
+    from parsimon.data import documents as files
+
+    name = "standard input" if source == "-" else source
+    try:
+        documents, labels = files.read_documents(STDIN if source == "-" else source, encoding=encoding)
+    except ParsimonError as error:
+        raise ParsimonError(str(error).replace(STDIN, name)) from error
+    if labelled and labels is None:
+        raise ParsimonError(
+            f"the documents of {name} have no labels; give a directory of class directories, JSON lines with a "
+            "\"label\", or lines 'label TAB text'."
+        )
+    return documents, labels or []
+
+
+def predicted(model: DocumentModel, documents: list[Any], form: str, marginals: bool) -> Iterator[str]:
+    """Labels and probabilities as lines; with `marginals` those of all labels."""
+    for row in model.probabilities(model.read(documents)).tolist():
+        best = max(range(len(row)), key=row.__getitem__)
+        if form == "jsonl":
+            record: dict[str, Any] = {"label": model.labels[best], "probability": row[best]}
+            if marginals:
+                record["probabilities"] = dict(zip(model.labels, row, strict=True))
+            yield json.dumps(record, ensure_ascii=False) + "\n"
+        else:
+            cells = [model.labels[best], f"{row[best]:.{DIGITS}f}"]
+            if marginals:
+                cells += [f"{label}={p:.{DIGITS}f}" for label, p in zip(model.labels, row, strict=True)]
+            yield "\t".join(cells) + "\n"
+
+
+def mention_unknown(model: DocumentModel, gold: list[str], name: str) -> None:
+    """Labels that the model does not know count as wrong."""
+    unknown = sorted(set(gold) - set(model.labels))
+    if unknown:
+        n = sum(label in unknown for label in gold)
+        some = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
+        say(
+            f"{name} has {n:,} document{'s' * (n != 1)} with a label that the model does not know ({some}); "
+            f"{'they count' if n != 1 else 'it counts'} as wrong"
+        )
+
+
+def write_explanation(job: Asked, explained: list[ExplainedDocument], gold: list[str]) -> None:
+    """A page with the explanations, and where it is."""
+    from parsimon.files import write_atomically_or_explain
+    from parsimon.report.explanation_page import explanation_page
+
+    title = f"Which sentences matter: {Path(job['file']).name}, {Path(job.model).name}"
+    page = explanation_page(explained, title=title, gold=gold or None)
+    write_atomically_or_explain(job["html"], page.encode("utf-8", "replace"))
+    n = len(explained)
+    click.echo(f"{n} document{'s' * (n != 1)} explained in {job['html']}")

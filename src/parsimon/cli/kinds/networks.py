@@ -1,0 +1,226 @@
+"""Markov networks on the command line: tables in, a network out, and perhaps a drawing and a list of edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import click
+
+from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
+from parsimon.cli.options import Asked, option
+from parsimon.errors import ParsimonError
+from parsimon.tasks.networks.options import NetworkOptions
+from parsimon.tasks.options import FILES, READING, RUNNING, options_of
+
+if TYPE_CHECKING:
+    from parsimon.data.discrete_table import DiscreteTable
+    from parsimon.tasks.networks.model import NetworkModel
+
+SHOWN = 20  # of the strongest edges
+PATH = click.Path(path_type=Path)
+
+
+class Networks(Kind):
+    """Markov networks."""
+
+    name: ClassVar[str] = "network"
+    noun: ClassVar[str] = "a Markov network"
+    options: ClassVar[type] = NetworkOptions
+    source: ClassVar[str] = "TABLE"
+    needs_model_file: ClassVar[bool] = False
+    has_development: ClassVar[bool] = False
+    flags: ClassVar[Sequence[Any]] = (
+        option(
+            "--draw",
+            section=FILES,
+            type=PATH,
+            metavar="FILE",
+            help="Draw the network: a .png, .svg or .pdf file.",
+        ),
+        option(
+            "--edges", section=FILES, type=PATH, metavar="FILE", help="Write the edges, separated by tabs."
+        ),
+        option(
+            "--separator",
+            section=READING,
+            type=click.Choice(["comma", "tab", "semicolon"]),
+            show_default="told from the first lines",
+            help="What stands between cells.",
+        ),
+        option(
+            "--header/--no-header",
+            section=READING,
+            default=True,
+            help="Whether the first line has the columns' names.",
+        ),
+        option(
+            "--missing",
+            section=READING,
+            type=click.Choice(["refuse", "drop"]),
+            default="refuse",
+            help="What to do with rows that have an empty cell, ?, NA, NaN or NULL.",
+        ),
+        option(
+            "--top",
+            section=RUNNING,
+            type=click.IntRange(min=0),
+            default=10,
+            metavar="N",
+            help="How many edges to print.",
+        ),
+    )
+    inspects: ClassVar[frozenset[str]] = frozenset({"label"})
+    help: ClassVar[str] = """Learn which columns of TABLE depend on each other: a sparse Markov network.
+
+    TABLE has a row a line, with commas, tabs or semicolons between cells and names in the first line. Its columns are
+    discrete: names, classes, yes and no, small whole numbers. Two columns have an edge if they depend on each other
+    given all the others; weak dependencies are left out by an L1 penalty (binary columns) or a group lasso with a
+    group for every edge.
+
+    Ctrl-C stops early; with -m, --resume goes on from a checkpoint.
+    """
+    examples: ClassVar[str] = """
+\b
+Examples:
+  parsimon train network survey.csv
+  parsimon train network survey.csv -m survey.model --draw survey.png
+  parsimon train network survey.csv --alpha cv --edges survey.tsv
+  parsimon train network survey.csv --stability 50 --draw survey.svg
+  parsimon sample survey.model -n 1000 > made.csv
+"""
+
+    # ---- train -------------------------------------------------------------------------------------------------
+
+    def also_written(self, job: Asked) -> dict[str, Path]:
+        """A drawing and a list of edges."""
+        files = {"the drawing": job["draw"], "the edges": job["edges"]}
+        return {what: path for what, path in files.items() if path is not None}
+
+    def plan(self, job: Asked) -> Plan:
+        """The options as those of training, and how tables are read."""
+        from parsimon.data.csv_tables import SEPARATORS, read_table
+        from parsimon.report.figure_file import check_ending
+        from parsimon.tasks.networks.training import NetworkTraining, Rows
+
+        if job["draw"] is not None:
+            check_ending(job["draw"])
+        training = NetworkTraining(**{n: job[n] for n in options_of(self.options) if n in job.values})
+        dropped: list[int] = []
+
+        def read(source: str) -> Rows:
+            csv = read_table(
+                source,
+                separator=None if job["separator"] is None else SEPARATORS[job["separator"]],
+                header=job["header"],
+                missing=job["missing"],
+                encoding=job["encoding"],
+            )
+            dropped.append(csv.dropped)
+            return Rows(discrete(csv, source, training.max_states))
+
+        def complete(model: NetworkModel) -> NetworkModel:
+            return replace(model, info={**model.info, "dropped": dropped[0]})
+
+        return Plan(training, read, complete=complete)
+
+    def write_more(self, job: Asked, model: NetworkModel) -> None:
+        """The drawing and the list of edges."""
+        from parsimon.files import write_atomically_or_explain
+
+        if job["edges"] is not None:
+            write_atomically_or_explain(job["edges"], edges_file(model).encode())
+        if job["draw"] is not None:
+            from parsimon.report.figure_file import save_figure
+            from parsimon.report.network_drawing import draw_model
+
+            save_figure(draw_model(model, seed=job["random_state"]), job["draw"])
+
+    def size(self, model: NetworkModel) -> dict[str, Any]:
+        """Variables, and edges of how many."""
+        return {
+            "variables": len(model.names),
+            "edges": len(model.edges),
+            "candidate_edges": model.info.get("candidate_edges"),
+        }
+
+    def size_facts(self, size: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """The same for people."""
+        from parsimon.report.tables import of
+
+        return [
+            ("variables", f"{size['variables']:,}"),
+            ("edges", of(size["edges"], size["candidate_edges"])),
+        ]
+
+    def more_text(self, job: Asked, model: NetworkModel) -> str:
+        """The strongest edges."""
+        from parsimon.report.network_tables import edges_table
+
+        return "\n" + edges_table(model.strongest(), job["top"]) if job["top"] else ""
+
+    # ---- use ---------------------------------------------------------------------------------------------------
+
+    def predict(self, model: NetworkModel, job: Asked) -> None:
+        """Refused: a network has no labels."""
+        raise ParsimonError(
+            f"{job.model} is a Markov network, which has no label to predict; 'parsimon sample {job.model}' draws rows "
+            "from it, and MarkovNetwork.load(...).conditional(...) gives the probabilities of some columns given "
+            "others."
+        )
+
+    def evaluate(self, model: NetworkModel, job: Asked) -> Evaluated:
+        """Refused: a network has no labels."""
+        raise ParsimonError(
+            f"{job.model} is a Markov network, which has no labels to compare; MarkovNetwork.load(...).score(...) "
+            "gives the log-likelihood of other rows."
+        )
+
+    def inspect(self, model: NetworkModel, job: Asked) -> Inspected:
+        """Sizes, and the strongest edges; `label` names a variable whose edges are shown."""
+        from parsimon.report.network_tables import edges_table, summary_text
+
+        edges, top = model.strongest(variable=job["label"]), job["top"]
+        if job["as_json"]:
+            states = zip(model.names, model.categories, strict=True)
+            details = {
+                "states": {name: list(each) for name, each in states},
+                "strongest": [asdict(edge) for edge in edges[:top]],
+                "path": None if model.path is None else model.path.to_dict(),
+            }
+            return Inspected(self.size(model), details, "")
+        sections = [summary_text(model, job.model, Path(job.model).stat().st_size)]
+        if top != 0:
+            sections.append(edges_table(edges, SHOWN if top is None else top))
+        return Inspected({}, {}, "\n".join(sections))
+
+
+KIND = Networks()
+
+
+def discrete(csv: Any, source: str, max_states: int) -> DiscreteTable:
+    """The cells as states, each column's by its name."""
+    from parsimon.data.discrete_table import DiscreteTable
+
+    try:
+        return DiscreteTable.learn(csv.rows, names=csv.names, max_states=max_states)
+    except ParsimonError as error:
+        name = "standard input" if source == "-" else source
+        raise ParsimonError(f"{name}: {str(error).replace('max_states', '--max-states')}") from None
+
+
+def edges_file(model: NetworkModel) -> str:
+    """One edge a line, the strongest first."""
+    stable = model.info.get("stability") is not None
+    lines = ["\t".join(("first", "second", "strength", *(("stability",) if stable else ())))]
+    for edge in model.strongest():
+        cells = [
+            edge.first,
+            edge.second,
+            f"{edge.strength:.6g}",
+            *([f"{edge.stability:.4g}"] if stable else []),
+        ]
+        lines.append("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in cells))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,87 @@
+"""How templates are chosen before a model is learnt, as flags ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parsimon.cli.options import option
+from parsimon.errors import ParsimonError
+from parsimon.tasks.options import CHOOSING
+
+if TYPE_CHECKING:
+    from parsimon.cli.options import Asked
+    from parsimon.selection import Selection
+
+SELECTIONS = ("sparseptron", "group-lasso", "information-gain")
+# What a second stage minimises, and how.
+REFITS = {
+    "crf": ("log", "auto"),
+    "mira": ("hinge", "mira"),
+    "hinge": ("hinge", "auto"),
+    "perceptron": ("perceptron", "sgd"),
+}
+
+
+def selection_flags(budget: int, uncounted: str, refit: str) -> list[Any]:
+    """A first stage that chooses templates; `refit` is what the second stage is otherwise."""
+    at_least_one = click.IntRange(min=1)
+    return [
+        option(
+            "--select",
+            section=CHOOSING,
+            type=click.Choice(SELECTIONS),
+            help="Choose templates first, then learn with those only: by a perceptron with a budget, along a path of "
+            "group lassos, or by how much each tells by itself.",
+        ),
+        option(
+            "--budget",
+            section=CHOOSING,
+            type=at_least_one,
+            metavar="N",
+            show_default=str(budget),
+            help=f"How many templates --select may keep{uncounted}.",
+        ),
+        option(
+            "--select-epochs",
+            section=CHOOSING,
+            type=at_least_one,
+            default=5,
+            metavar="N",
+            help="Passes of the sparseptron over the data.",
+        ),
+        option(
+            "--refit",
+            section=CHOOSING,
+            type=click.Choice(list(REFITS)),
+            show_default=refit,
+            help="What the second stage is: short for --loss and --solver.",
+        ),
+    ]
+
+
+def selection_of(job: Asked, default: int) -> Selection | None:
+    """What chooses templates, if anything does; `default` is the budget if none was given."""
+    if job["select"] is None:
+        return None
+    from parsimon.selection import GroupLassoPath, InformationGain, Sparseptron
+
+    budget = job["budget"] or default
+    stages: dict[str, Selection] = {
+        "sparseptron": Sparseptron(budget, job["select_epochs"], seed=job["random_state"]),
+        "group-lasso": GroupLassoPath(budget),
+        "information-gain": InformationGain(budget),
+    }
+    return stages[job["select"]]
+
+
+def check_selection(job: Asked, names: Iterable[str]) -> None:
+    """Refuses options of a first stage that there is not."""
+    if job["select"] is None:
+        for name in names:
+            if job[name] is not None:
+                raise ParsimonError(
+                    f"--{name} is about choosing templates; add --select, as in --select sparseptron."
+                )
