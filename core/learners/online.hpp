@@ -1,0 +1,166 @@
+// Online learning: rounds of asking a structure for an output and moving the weights (Martins et al. 2011, Algorithm 1,
+// between two proximal steps; Tsuruoka et al. 2009, Figure 2).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "maps/linear_map.hpp"
+
+namespace parsimon {
+
+// What is asked of the structure, which makes the loss: perceptron, hinge or log.
+enum class Question { argmax, cost_argmax, marginals };
+
+// How far to go: a given step, or as far as the loss of this instance asks for, but at most `most` (passive-aggressive;
+// for the hinge loss this is max-loss 1-best MIRA, Crammer et al. 2006):
+//
+//     τ = min(most, loss / ‖f(gold) − f(ŷ)‖²)
+struct Step {
+    bool passive_aggressive;
+    double size;  // or the most
+};
+
+struct OnlineSums {
+    double loss = 0;
+    int64_t mistakes = 0;  // instances whose output was not gold
+};
+
+// A weight that should change: that of an attribute, of one of two parts, with a column.
+struct WeightChange {
+    int32_t part, attribute;
+    uint32_t column;
+    double value;
+};
+
+// Whole passes over instances, one after the other. `Instances` knows what they are (online_chains.hpp, online_arcs.hpp):
+//
+//     add(batch), size()              all instances
+//     take(i)                         the instance of the questions below, and its weight: 0 if it has nothing to learn from
+//     score(weights), score_of_gold()
+//     best(cost), is_wrong()          the value of the best output, and whether that is not gold
+//     compare(changes)                f(gold) − f(best)
+//     log_partition()
+//     follow_marginals(weights, step, weight)   weights += step · (gold − marginals); whether anything has changed
+//     count(batch, weights)           tells weights that want to know how often attributes fire
+//
+// Weights are OnlineWeights, which are pulled now and then and may be dropped, or SummedWeights, under a cumulative L1
+// penalty.
+template <class Instances, class Weights>
+class Rounds {
+  public:
+    using Batch = typename Instances::Batch;
+
+    Rounds(Instances instances, Weights weights) : instances_(std::move(instances)), weights_(std::move(weights)) {}
+
+    Weights& weights() { return weights_; }
+    const Instances& instances() const { return instances_; }
+    int64_t n_sequences() const { return instances_.size(); }
+
+    void add(Batch batch) {
+        if constexpr (requires { weights_.add_rounds(1); }) instances_.count(batch, weights_);
+        instances_.add(std::move(batch));
+    }
+
+    // Weights to begin with, by feature number, ascending.
+    void start(const int64_t* features, const double* values, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) {
+            const WeightChange at = located(features[i]);
+            weights_.add(at.part, at.attribute, at.column, values[i]);
+        }
+    }
+
+    // Goes on from a state of such weights as if there had been no break.
+    void restore(const typename Weights::State& state) {
+        weights_.restore(state);
+        for (size_t i = 0; i < state.features.size(); ++i) {
+            const WeightChange at = located(state.features[i]);
+            weights_.restore_entry(state, i, at.part, at.attribute, at.column);
+        }
+    }
+
+    // One round for each of the given sequences, in that order.
+    OnlineSums run(const int64_t* order, int64_t n, Question question, double cost, Step step) {
+        OnlineSums sums;
+        for (int64_t i = 0; i < n; ++i) round(order[i], question, cost, step, sums);
+        return sums;
+    }
+    // The same with a step for each.
+    OnlineSums run(const int64_t* order, int64_t n, Question question, double cost, const double* steps) {
+        OnlineSums sums;
+        for (int64_t i = 0; i < n; ++i) round(order[i], question, cost, {false, steps[i]}, sums);
+        return sums;
+    }
+
+  private:
+    // Where the weight of a feature is.
+    WeightChange located(int64_t feature) {
+        const int64_t cut = weights_.part(0).features().size();
+        const int p = feature >= cut;
+        const int64_t k = feature - (p ? cut : 0);
+        const FeatureRows& rows = weights_.part(p).features();
+        if (k < 0 || k >= rows.size()) throw std::invalid_argument("no such feature");
+        const int64_t a = rows.all ? k / rows.width
+                                   : std::upper_bound(rows.start.begin(), rows.start.end(), k) - rows.start.begin() - 1;
+        return {p, static_cast<int32_t>(a), static_cast<uint32_t>(rows.all ? k % rows.width : rows.column[k]), 0.0};
+    }
+
+    void round(int64_t number, Question question, double cost, Step step, OnlineSums& sums) {
+        wrong_ = false;
+        sums.loss += learn(number, question, cost, step);
+        sums.mistakes += wrong_;
+        weights_.next_round(step.size);
+    }
+
+    double learn(int64_t number, Question question, double cost, Step step) {
+        const double weight = instances_.take(number);
+        if (weight == 0) return 0;
+        instances_.score(weights_);
+        const double attained = instances_.score_of_gold();
+        if (question == Question::marginals) {
+            const double loss = instances_.log_partition() - attained;
+            wrong_ = instances_.follow_marginals(weights_, step.size, weight);
+            return loss * weight;
+        }
+        const double loss = instances_.best(question == Question::cost_argmax ? cost : 0.0) - attained;
+        // A wrong output that scores no better than gold is still wrong: at w = 0 all outputs do.
+        wrong_ = instances_.is_wrong();
+        if (!wrong_) return 0;
+        changes_.clear();
+        instances_.compare(changes_);
+        add_up_changes();
+        double size = step.size;
+        if (step.passive_aggressive) {
+            double norm = 0;
+            for (const WeightChange& change : changes_) norm += change.value * change.value;
+            size = norm > 0 ? std::min(step.size, loss / norm) : 0;
+        }
+        for (const WeightChange& change : changes_)
+            weights_.add(change.part, change.attribute, change.column, size * weight * change.value);
+        return loss * weight;
+    }
+
+    // Each feature once, if it exists: an attribute that fires several times counts as often.
+    void add_up_changes() {
+        const auto key = [](const WeightChange& c) { return std::tuple(c.part, c.attribute, c.column); };
+        std::sort(changes_.begin(), changes_.end(), [&](const WeightChange& a, const WeightChange& b) { return key(a) < key(b); });
+        size_t kept = 0;
+        for (size_t j = 0; j < changes_.size();) {
+            WeightChange sum = changes_[j];
+            for (++j; j < changes_.size() && key(changes_[j]) == key(sum); ++j) sum.value += changes_[j].value;
+            if (sum.value != 0 && weights_.part(sum.part).exists(sum.attribute, sum.column)) changes_[kept++] = sum;
+        }
+        changes_.resize(kept);
+    }
+
+    Instances instances_;
+    Weights weights_;
+    std::vector<WeightChange> changes_;
+    bool wrong_ = false;
+};
+
+}  // namespace parsimon
