@@ -9,7 +9,9 @@ namespace parsimon {
 struct SplitMix {
     uint64_t state;
 
-    static SplitMix stream(uint64_t seed, int64_t number) { return {seed ^ (static_cast<uint64_t>(number) * 0xD1342543DE82EF95ull)}; }
+    static SplitMix stream(uint64_t seed, int64_t number) {
+        return {seed ^ (static_cast<uint64_t>(number) * 0xD1342543DE82EF95ull)};
+    }
 
     double uniform() {
         uint64_t z = (state += 0x9E3779B97F4A7C15ull);

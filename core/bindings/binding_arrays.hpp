@@ -49,7 +49,8 @@ inline void require(bool condition, const char* what) {
 
 inline std::vector<int64_t> checked_offsets(const In<int64_t>& offsets, int64_t n_tokens) {
     std::vector<int64_t> copy(offsets.data(), offsets.data() + offsets.size());
-    require(!copy.empty() && copy[0] == 0 && copy.back() == n_tokens, "offsets must run from 0 to the number of tokens");
+    require(!copy.empty() && copy[0] == 0 && copy.back() == n_tokens,
+            "offsets must run from 0 to the number of tokens");
     require(std::is_sorted(copy.begin(), copy.end()), "offsets must ascend");
     return copy;
 }

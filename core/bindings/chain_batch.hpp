@@ -11,14 +11,15 @@
 
 namespace parsimon {
 
-// Steps (all tokens but the first of each sequence; in trees, all nodes but roots) grouped by a number below n that each
-// has; −1 is in no group.
+// Steps (all tokens but the first of each sequence; in trees, all nodes but roots) grouped by a number below n that
+// each has; −1 is in no group.
 struct Grouped {
     std::vector<int64_t> start;
     std::vector<int32_t> steps;
 
     Grouped() = default;
-    Grouped(const std::vector<int64_t>& offsets, const std::vector<int32_t>& parent, const std::vector<int32_t>& number, int64_t n)
+    Grouped(const std::vector<int64_t>& offsets, const std::vector<int32_t>& parent, const std::vector<int32_t>& number,
+            int64_t n)
         : start(n + 1, 0) {
         each_step(offsets, parent, [&](int64_t t) {
             require(number[t] < n, "a step's row is out of range");
@@ -52,11 +53,12 @@ struct Chain {
     Forest forest;
 
     Chain(const In<int64_t>& offsets_in, const In<int32_t>& kinds, const std::optional<In<double>>& weights,
-          int32_t n_labels, int64_t n_kinds, const std::optional<In<int32_t>>& rows, const std::optional<In<int32_t>>& row_kinds,
-          const std::optional<In<int64_t>>& starts, const std::optional<In<uint32_t>>& singles,
-          Forest trees = {})
+          int32_t n_labels, int64_t n_kinds, const std::optional<In<int32_t>>& rows,
+          const std::optional<In<int32_t>>& row_kinds, const std::optional<In<int64_t>>& starts,
+          const std::optional<In<uint32_t>>& singles, Forest trees = {})
         : offsets(checked_offsets(offsets_in, static_cast<int64_t>(kinds.size()))),
-          pair_kind(kinds.data(), kinds.data() + kinds.size()), n_labels(n_labels), n_kinds(n_kinds), forest(std::move(trees)) {
+          pair_kind(kinds.data(), kinds.data() + kinds.size()), n_labels(n_labels), n_kinds(n_kinds),
+          forest(std::move(trees)) {
         require(n_labels > 0 && n_labels < most_labels, "there must be at least one label and fewer than 65,536");
         if (weights) {
             require(weights->size() == offsets.size() - 1, "there must be one weight a sequence");
@@ -70,15 +72,19 @@ struct Chain {
         group_steps();
     }
 
-    void take_singles(const In<int32_t>& rows, const In<int32_t>& row_kinds, const In<int64_t>& starts, const In<uint32_t>& singles) {
-        require(rows.size() == pair_kind.size() && starts.size() == row_kinds.size() + 1, "there must be one row a token");
+    void take_singles(const In<int32_t>& rows, const In<int32_t>& row_kinds, const In<int64_t>& starts,
+                      const In<uint32_t>& singles) {
+        require(rows.size() == pair_kind.size() && starts.size() == row_kinds.size() + 1,
+                "there must be one row a token");
         row.assign(rows.data(), rows.data() + rows.size());
         row_kind.assign(row_kinds.data(), row_kinds.data() + row_kinds.size());
         single_start = checked_offsets(starts, static_cast<int64_t>(singles.size()));
         single.assign(singles.data(), singles.data() + singles.size());
-        for (const uint32_t pair : single) require(first_of(pair) < n_labels && second_of(pair) < n_labels, "a label is out of range");
+        for (const uint32_t pair : single)
+            require(first_of(pair) < n_labels && second_of(pair) < n_labels, "a label is out of range");
         for (size_t r = 0; r < row_kind.size(); ++r)
-            require(std::is_sorted(single.begin() + single_start[r], single.begin() + single_start[r + 1]), "single pairs must ascend");
+            require(std::is_sorted(single.begin() + single_start[r], single.begin() + single_start[r + 1]),
+                    "single pairs must ascend");
         by_row = Grouped(offsets, forest.parent, row, static_cast<int64_t>(row_kind.size()));
         for (size_t r = 0; r < row_kind.size(); ++r)
             for (int64_t s = by_row.start[r]; s < by_row.start[r + 1]; ++s)
@@ -98,17 +104,36 @@ struct Chain {
     }
 
     ChainShape shape() const {
-        return {static_cast<int64_t>(offsets.size()) - 1, offsets.data(), n_labels, n_kinds, pair_kind.data(),
-                weight.empty() ? nullptr : weight.data(), static_cast<int64_t>(piece_kind.size()), piece_start.data(), piece_kind.data(),
-                by_kind.steps.data(), static_cast<int64_t>(row_kind.size()), row.empty() ? nullptr : row.data(), row_kind.data(),
-                single_start.data(), single.data(), by_row.start.data(), by_row.steps.data(), pointer(forest.parent), pointer(forest.order),
-                pointer(forest.child_start), pointer(forest.children), pointer(forest.node_kind), pointer(forest.bars)};
+        return {static_cast<int64_t>(offsets.size()) - 1,
+                offsets.data(),
+                n_labels,
+                n_kinds,
+                pair_kind.data(),
+                weight.empty() ? nullptr : weight.data(),
+                static_cast<int64_t>(piece_kind.size()),
+                piece_start.data(),
+                piece_kind.data(),
+                by_kind.steps.data(),
+                static_cast<int64_t>(row_kind.size()),
+                row.empty() ? nullptr : row.data(),
+                row_kind.data(),
+                single_start.data(),
+                single.data(),
+                by_row.start.data(),
+                by_row.steps.data(),
+                pointer(forest.parent),
+                pointer(forest.order),
+                pointer(forest.child_start),
+                pointer(forest.children),
+                pointer(forest.node_kind),
+                pointer(forest.bars)};
     }
     bool is_tree() const { return !forest.order.empty() || !forest.child_start.empty(); }
 
     void check_labels(const In<int32_t>& labels) const {
         require(labels.size() == pair_kind.size(), "there must be one label a token");
-        for (size_t t = 0; t < labels.size(); ++t) require(labels(t) >= 0 && labels(t) < n_labels, "a label is out of range");
+        for (size_t t = 0; t < labels.size(); ++t)
+            require(labels(t) >= 0 && labels(t) < n_labels, "a label is out of range");
     }
 
     template <class Node, class Pair, class Single>

@@ -18,7 +18,8 @@ Forest checked_forest(const In<int32_t>& parent, const In<int64_t>& offsets_in) 
     for (size_t i = 0; i + 1 < offsets.size(); ++i)
         for (int64_t t = offsets[i]; t < offsets[i + 1]; ++t) {
             const int64_t p = forest.parent[t];
-            require(p == -1 || (p >= offsets[i] && p < offsets[i + 1]), "a parent must be a node of the same tree, or -1");
+            require(p == -1 || (p >= offsets[i] && p < offsets[i + 1]),
+                    "a parent must be a node of the same tree, or -1");
             if (p >= 0) ++forest.child_start[p + 1];
         }
     for (int64_t t = 0; t < n; ++t) forest.child_start[t + 1] += forest.child_start[t];
@@ -43,7 +44,8 @@ void bar_labels(Forest& forest, const In<int32_t>& node_kind, const In2<bool>& a
     require(node_kind.size() == forest.parent.size(), "there must be one kind a node");
     require(allowed.shape(1) == static_cast<size_t>(n_labels), "what is allowed must be kinds × labels");
     for (size_t t = 0; t < node_kind.size(); ++t)
-        require(node_kind(t) >= 0 && node_kind(t) < static_cast<int32_t>(allowed.shape(0)), "a node's kind is out of range");
+        require(node_kind(t) >= 0 && node_kind(t) < static_cast<int32_t>(allowed.shape(0)),
+                "a node's kind is out of range");
     forest.node_kind.assign(node_kind.data(), node_kind.data() + node_kind.size());
     for (size_t j = 0; j < allowed.size(); ++j)
         forest.bars.push_back(allowed.data()[j] ? 0.0 : -std::numeric_limits<double>::infinity());
@@ -57,18 +59,23 @@ struct Tree : Chain {
 
 void bind_trees(nb::module_& m) {
     nb::class_<Tree, Chain>(m, "Tree")
-        .def("__init__", [](Tree* self, const In<int64_t>& offsets, const In<int32_t>& parent, const In<int32_t>& kinds,
-                            const std::optional<In<double>>& weights, int32_t n_labels, int64_t n_kinds, const std::optional<In<int32_t>>& rows,
-                            const std::optional<In<int32_t>>& row_kinds, const std::optional<In<int64_t>>& starts,
-                            const std::optional<In<uint32_t>>& singles, const std::optional<In<int32_t>>& node_kind,
-                            const std::optional<In2<bool>>& allowed) {
-            require(kinds.size() == parent.size(), "there must be one pair kind a node");
-            Forest forest = checked_forest(parent, offsets);
-            if (node_kind && allowed) bar_labels(forest, *node_kind, *allowed, n_labels);
-            new (self) Tree(offsets, kinds, weights, n_labels, n_kinds, rows, row_kinds, starts, singles, std::move(forest));
-        }, "offsets"_a, "parent"_a, "pair_kind"_a, "weights"_a.none(), "n_labels"_a, "n_kinds"_a, "row"_a = nb::none(),
-           "row_kind"_a = nb::none(), "single_start"_a = nb::none(), "single"_a = nb::none(), "node_kind"_a = nb::none(),
-           "allowed"_a = nb::none())
-        .def_prop_ro("order", [](const Tree& tree) { return give(std::vector<int32_t>(tree.forest.order)); },
-                     "All nodes, parents before their children.");
+        .def(
+            "__init__",
+            [](Tree* self, const In<int64_t>& offsets, const In<int32_t>& parent, const In<int32_t>& kinds,
+               const std::optional<In<double>>& weights, int32_t n_labels, int64_t n_kinds,
+               const std::optional<In<int32_t>>& rows, const std::optional<In<int32_t>>& row_kinds,
+               const std::optional<In<int64_t>>& starts, const std::optional<In<uint32_t>>& singles,
+               const std::optional<In<int32_t>>& node_kind, const std::optional<In2<bool>>& allowed) {
+                require(kinds.size() == parent.size(), "there must be one pair kind a node");
+                Forest forest = checked_forest(parent, offsets);
+                if (node_kind && allowed) bar_labels(forest, *node_kind, *allowed, n_labels);
+                new (self) Tree(offsets, kinds, weights, n_labels, n_kinds, rows, row_kinds, starts, singles,
+                                std::move(forest));
+            },
+            "offsets"_a, "parent"_a, "pair_kind"_a, "weights"_a.none(), "n_labels"_a, "n_kinds"_a, "row"_a = nb::none(),
+            "row_kind"_a = nb::none(), "single_start"_a = nb::none(), "single"_a = nb::none(),
+            "node_kind"_a = nb::none(), "allowed"_a = nb::none())
+        .def_prop_ro(
+            "order", [](const Tree& tree) { return give(std::vector<int32_t>(tree.forest.order)); },
+            "All nodes, parents before their children.");
 }

@@ -13,7 +13,8 @@ inline double node_score(const ChainShape& shape, const PartScores& scores, int6
     return scores.node[t * shape.n_labels + y] + (bars ? bars[y] : 0.0);
 }
 
-inline void chain_score(const ChainShape& shape, const PartScores& scores, const int32_t* labels, double* out, int threads) {
+inline void chain_score(const ChainShape& shape, const PartScores& scores, const int32_t* labels, double* out,
+                        int threads) {
     const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 16);
     parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
         for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
@@ -44,7 +45,8 @@ inline void chain_add(const ChainShape& shape, const int32_t* labels, double tim
 }
 
 // Viterbi. Instead of storing back-pointers, the way back looks for the predecessor again: Y a token.
-inline bool chain_argmax(const ChainShape& shape, const PartScores& scores, double* best, int32_t* labels, int threads) {
+inline bool chain_argmax(const ChainShape& shape, const PartScores& scores, double* best, int32_t* labels,
+                         int threads) {
     const int64_t Y = shape.n_labels;
     const PairTable table = PairTable::lift<Max>(shape, scores, false, threads);
     const int64_t S = table.stride;
@@ -57,10 +59,16 @@ inline bool chain_argmax(const ChainShape& shape, const PartScores& scores, doub
         for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
             const int64_t at = shape.offsets[i];
             lattice.start(shape.offsets[i + 1] - at, table);
-            if (lattice.length == 0) { best[i] = 0; continue; }
+            if (lattice.length == 0) {
+                best[i] = 0;
+                continue;
+            }
             forward<Max>(scores.node + at * Y, at, table, lattice, lattice.length);
             best[i] = lattice.log_z;
-            if (!(best[i] > minus_infinity)) { feasible = false; continue; }
+            if (!(best[i] > minus_infinity)) {
+                feasible = false;
+                continue;
+            }
             const double* alpha = lattice.alpha + (lattice.length - 1) * S;
             int32_t y = static_cast<int32_t>(std::max_element(alpha, alpha + Y) - alpha);
             labels[at + lattice.length - 1] = y;
@@ -78,7 +86,8 @@ inline bool chain_argmax(const ChainShape& shape, const PartScores& scores, doub
 }
 
 // The k best outputs (list Viterbi): every label keeps its k best ways of getting there.
-inline void chain_kbest(const ChainShape& shape, const PartScores& parts, int32_t k, double* scores, int32_t* labels, int threads) {
+inline void chain_kbest(const ChainShape& shape, const PartScores& parts, int32_t k, double* scores, int32_t* labels,
+                        int threads) {
     const int64_t Y = shape.n_labels, n_tokens = shape.offsets[shape.n_sequences];
     struct Way {
         double score;
@@ -160,8 +169,8 @@ inline int32_t draw_label(SplitMix& random, const double* log_weight, int64_t Y,
 }
 
 // Forward filtering, backward sampling: y_T ~ α_T, then y_{t−1} ~ α_{t−1}(·) pair_t(·, y_t).
-inline bool chain_sample(const ChainShape& shape, const PartScores& scores, uint64_t seed, int32_t n_draws, int32_t* labels,
-                         int threads) {
+inline bool chain_sample(const ChainShape& shape, const PartScores& scores, uint64_t seed, int32_t n_draws,
+                         int32_t* labels, int threads) {
     const int64_t Y = shape.n_labels, n_tokens = shape.offsets[shape.n_sequences];
     const PairTable table = PairTable::lift<Log>(shape, scores, false, threads);
     const int64_t S = table.stride;
@@ -173,7 +182,10 @@ inline bool chain_sample(const ChainShape& shape, const PartScores& scores, uint
         lattice.start(shape.offsets[i + 1] - at, table);
         if (lattice.length == 0) return;
         forward<Log>(scores.node + at * Y, at, table, lattice, lattice.length);
-        if (!(lattice.log_z > minus_infinity)) { feasible = false; return; }
+        if (!(lattice.log_z > minus_infinity)) {
+            feasible = false;
+            return;
+        }
         SplitMix random = SplitMix::stream(seed, i);  // of its own, so draws do not depend on threads
         std::vector<double> weight(Y), into(Y);
         for (int32_t d = 0; d < n_draws; ++d) {

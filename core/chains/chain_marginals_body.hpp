@@ -1,8 +1,8 @@
-// log Z, marginals and variances of chains and trees, from their recursions. Included once per instruction set, inside a
-// namespace, after chain_recursions_body.hpp; see kernels.cpp.
+// log Z, marginals and variances of chains and trees, from their recursions. Included once per instruction set, inside
+// a namespace, after chain_recursions_body.hpp; see kernels.cpp.
 
-// sum[i][j] += Σ over steps of left[t − lag][i] · right[t][j]: two rows of 4·W columns stay in registers. In chains the lag
-// is 1; a tree has a left row for each node (see ChainShape::left_row).
+// sum[i][j] += Σ over steps of left[t − lag][i] · right[t][j]: two rows of 4·W columns stay in registers. In chains the
+// lag is 1; a tree has a left row for each node (see ChainShape::left_row).
 template <int W>
 void add_outer_columns(const int32_t* steps, int64_t n, const double* left, int64_t lag, const double* right, int64_t Y,
                        int64_t S, double* sum) {
@@ -59,7 +59,8 @@ struct PairSums {
 };
 
 // sum[x][y] += P(x, y) at a step of a sequence done in logs; left and right are the step's own rows.
-inline void add_in_logs(const double* left, const double* right, const PairTable& table, int32_t row, int32_t kind, double* sum) {
+inline void add_in_logs(const double* left, const double* right, const PairTable& table, int32_t row, int32_t kind,
+                        double* sum) {
     const int64_t Y = table.n_labels, S = table.stride;
     std::vector<double> pairs(Y);
     for (int64_t i = 0; i < Y; ++i) {
@@ -76,10 +77,12 @@ inline void add_steps(const Lattice& lattice, const int32_t* kind, const double*
         int64_t end = t + 1;
         while (end < lattice.length && kind[end] == kind[t]) ++end;
         if (kind[t] >= 0 && !in_logs)
-            add_outer(steps.data() + t, end - t, lattice.alpha, 1, right, Y, S, sums.of(sums.products, kind[t], table, n_kinds));
+            add_outer(steps.data() + t, end - t, lattice.alpha, 1, right, Y, S,
+                      sums.of(sums.products, kind[t], table, n_kinds));
         if (kind[t] >= 0 && in_logs)
             for (int64_t u = t; u < end; ++u)
-                add_in_logs(lattice.alpha + (u - 1) * S, right + u * S, table, -1, kind[u], sums.of(sums.exact, kind[u], table, n_kinds));
+                add_in_logs(lattice.alpha + (u - 1) * S, right + u * S, table, -1, kind[u],
+                            sums.of(sums.exact, kind[u], table, n_kinds));
         t = end;
     }
 }
@@ -89,8 +92,8 @@ struct ForestOut {
     double *node, *left, *right;  // [T][Y], [T][stride], [T][stride]
 };
 template <class Semiring>
-bool forest_marginals(const ChainShape& shape, int64_t i, const double* scores, const PairTable& table, Lattice& lattice, double weight,
-                      double* log_z, const ForestOut& out);
+bool forest_marginals(const ChainShape& shape, int64_t i, const double* scores, const PairTable& table,
+                      Lattice& lattice, double weight, double* log_z, const ForestOut& out);
 
 // One matrix a kind and piece of work is kept while there are few kinds (without observations there is one). With many
 // kinds, or single pairs, α and right of all tokens are kept instead, and steps are gone through kind by kind and row
@@ -100,15 +103,16 @@ constexpr int64_t few_kinds = 16;
 struct MarginalPass {
     const ChainShape& shape;
     const PartScores& scores;
-    double *left, *right;           // [T][stride]; unused where sums are taken at once
+    double *left, *right;  // [T][stride]; unused where sums are taken at once
     const PairTable scaled;
     std::optional<PairTable> log_table;
-    std::vector<char> in_logs;      // [T]
+    std::vector<char> in_logs;  // [T]
     bool at_once;
     int threads;
 
     MarginalPass(const ChainShape& chain, const PartScores& given, double* l, double* r, bool keep, int n_threads)
-        : shape(chain), scores(given), left(l), right(r), scaled(PairTable::lift<Scaled>(chain, given, true, n_threads)),
+        : shape(chain), scores(given), left(l), right(r),
+          scaled(PairTable::lift<Scaled>(chain, given, true, n_threads)),
           at_once(chain.n_kinds <= few_kinds && !chain.n_rows && !keep && !chain.parent), threads(n_threads) {}
 
     // log Z and node marginals; α and right, or the sums of pairs.
@@ -120,7 +124,8 @@ struct MarginalPass {
         std::vector<int32_t> steps;
         if (at_once) {
             int64_t longest = 0;
-            for (int64_t i = 0; i < shape.n_sequences; ++i) longest = std::max(longest, shape.offsets[i + 1] - shape.offsets[i]);
+            for (int64_t i = 0; i < shape.n_sequences; ++i)
+                longest = std::max(longest, shape.offsets[i + 1] - shape.offsets[i]);
             steps.resize(longest);
             std::iota(steps.begin(), steps.end(), 0);
         }
@@ -136,7 +141,10 @@ struct MarginalPass {
                 if (at_once && static_cast<int64_t>(own_right.size()) < length * S) own_right.resize(length * S);
                 double* mine = at_once ? own_right.data() : right + at * S;
                 lattice.start(length, scaled, at_once || shape.parent ? nullptr : left + at * S);
-                if (lattice.length == 0) { log_z[i] = 0; continue; }
+                if (lattice.length == 0) {
+                    log_z[i] = 0;
+                    continue;
+                }
                 const PairTable* table = &scaled;
                 bool done = instance_marginals<Scaled>(i, scaled, lattice, log_z, node_out, mine);
                 if (!done) {
@@ -150,7 +158,9 @@ struct MarginalPass {
                     done = instance_marginals<Log>(i, *table, lattice, log_z, node_out, mine);
                 }
                 if (!done) feasible = false;
-                else if (at_once) add_steps(lattice, shape.pair_kind + at, mine, *table, shape.n_kinds, steps, table != &scaled, sums[piece]);
+                else if (at_once)
+                    add_steps(lattice, shape.pair_kind + at, mine, *table, shape.n_kinds, steps, table != &scaled,
+                              sums[piece]);
             }
         });
         if (!any_log) in_logs.clear();
@@ -158,12 +168,15 @@ struct MarginalPass {
     }
 
     template <class Semiring>
-    bool instance_marginals(int64_t i, const PairTable& table, Lattice& lattice, double* log_z, double* node_out, double* mine) {
+    bool instance_marginals(int64_t i, const PairTable& table, Lattice& lattice, double* log_z, double* node_out,
+                            double* mine) {
         const int64_t Y = shape.n_labels, at = shape.offsets[i];
         const double weight = shape.weight ? shape.weight[i] : 1.0;
-        if (shape.parent) return forest_marginals<Semiring>(shape, i, scores.node, table, lattice, weight, log_z, {node_out, left, right});
-        return sequence_marginals<Semiring>(scores.node + at * Y, at, table, lattice, weight, log_z + i, node_out + at * Y, mine,
-                                            {0, lattice.length - 1});
+        if (shape.parent)
+            return forest_marginals<Semiring>(shape, i, scores.node, table, lattice, weight, log_z,
+                                              {node_out, left, right});
+        return sequence_marginals<Semiring>(scores.node + at * Y, at, table, lattice, weight, log_z + i,
+                                            node_out + at * Y, mine, {0, lattice.length - 1});
     }
 
     bool logs_at(int64_t t) const { return !in_logs.empty() && in_logs[t]; }
@@ -235,11 +248,13 @@ struct MarginalPass {
                     const double *l = left + shape.left_row(t) * S, *r = right + t * S;
                     if (logs_at(t))
                         for (int64_t e = 0; e < n; ++e)
-                            exact[e] += std::exp(l[first_of(pair[e])] + log_table->singles[first + e] + r[second_of(pair[e])]);
+                            exact[e] +=
+                                std::exp(l[first_of(pair[e])] + log_table->singles[first + e] + r[second_of(pair[e])]);
                     else
                         for (int64_t e = 0; e < n; ++e) sum[e] += l[first_of(pair[e])] * r[second_of(pair[e])];
                 }
-                for (int64_t e = 0; e < n; ++e) sum[e] = sum[e] * scaled.singles[first + e] + (exact.empty() ? 0.0 : exact[e]);
+                for (int64_t e = 0; e < n; ++e)
+                    sum[e] = sum[e] * scaled.singles[first + e] + (exact.empty() ? 0.0 : exact[e]);
             }
         });
     }
@@ -276,7 +291,8 @@ inline bool chain_marginals(const ChainShape& shape, const PartScores& scores, d
 }
 
 // p(1 − p) with p(x, y) = p(x) p(y), for weighted marginals: w p (1 − p).
-inline double pair_variance(const double* before, const double* here, int64_t x, int64_t y, double weight, double inverse) {
+inline double pair_variance(const double* before, const double* here, int64_t x, int64_t y, double weight,
+                            double inverse) {
     const double both = before[x] * here[y] * inverse * inverse;
     return weight * both * (1 - both);
 }
@@ -304,7 +320,9 @@ inline void chain_variances(const ChainShape& shape, const double* marginals, co
             if (!(weight[t] > 0)) continue;
             const double inverse = 1 / weight[t];
             for (int64_t x = 0; x < Y; ++x)
-                for (int64_t y = 0; y < Y; ++y) sum[x * Y + y] += pair_variance(marginals + shape.before(t, 0) * Y, marginals + t * Y, x, y, weight[t], inverse);
+                for (int64_t y = 0; y < Y; ++y)
+                    sum[x * Y + y] +=
+                        pair_variance(marginals + shape.before(t, 0) * Y, marginals + t * Y, x, y, weight[t], inverse);
         }
     });
     std::fill(out.pair, out.pair + shape.n_kinds * Y * Y, 0.0);
@@ -321,8 +339,9 @@ inline void chain_variances(const ChainShape& shape, const double* marginals, co
                 if (!(weight[t] > 0)) continue;
                 const double inverse = 1 / weight[t];
                 for (int64_t e = first; e < last; ++e)
-                    out.single[e] += pair_variance(marginals + shape.before(t, 0) * Y, marginals + t * Y, first_of(shape.single[e]),
-                                                   second_of(shape.single[e]), weight[t], inverse);
+                    out.single[e] +=
+                        pair_variance(marginals + shape.before(t, 0) * Y, marginals + t * Y, first_of(shape.single[e]),
+                                      second_of(shape.single[e]), weight[t], inverse);
             }
         }
     });

@@ -1,4 +1,5 @@
-// The chain's recursions. Included once per instruction set, inside a namespace, after pair_table_body.hpp; see kernels.cpp.
+// The chain's recursions. Included once per instruction set, inside a namespace, after pair_table_body.hpp; see
+// kernels.cpp.
 //
 // One forward and one backward recursion, over any semiring:
 //
@@ -8,14 +9,14 @@
 // One sequence in flight. Rows are padded to `stride`.
 struct Lattice {
     int64_t length, n_labels, stride;
-    double* alpha;               // [T][stride], the caller's or own
+    double* alpha;  // [T][stride], the caller's or own
     std::vector<double> own;
-    std::vector<double> node;    // [T][stride], lifted
-    std::vector<double> scale;   // [T]: what α_t was multiplied by
-    std::vector<double> beta;    // [stride]: β_t
-    double log_z = 0;            // log Z, or the best score
-    double share = 1;            // α β · share = marginal (in logs: α + β − share)
-    std::vector<char> reachable; // labels that the last token can have, where pairs are forbidden
+    std::vector<double> node;     // [T][stride], lifted
+    std::vector<double> scale;    // [T]: what α_t was multiplied by
+    std::vector<double> beta;     // [stride]: β_t
+    double log_z = 0;             // log Z, or the best score
+    double share = 1;             // α β · share = marginal (in logs: α + β − share)
+    std::vector<char> reachable;  // labels that the last token can have, where pairs are forbidden
 
     template <class Table>
     void start(int64_t n, const Table& table, double* alpha_of_caller = nullptr) {
@@ -60,7 +61,8 @@ inline double sum_of(const double* values, int64_t stride) {
 // The scores of one node lifted into the semiring; what was subtracted is added to `shifts`. Bars may be null.
 // False: the scores spread further than `limit`, too far for scaled sums.
 template <class Semiring>
-bool lift_node(const double* scores, const double* bars, double limit, int64_t Y, int64_t S, double* node, double& shifts) {
+bool lift_node(const double* scores, const double* bars, double limit, int64_t Y, int64_t S, double* node,
+               double& shifts) {
     std::copy(scores, scores + Y, node);
     for (int64_t y = 0; bars && y < Y; ++y) node[y] += bars[y];
     for (int64_t y = Y; y < S; ++y) node[y] = minus_infinity;
@@ -78,7 +80,8 @@ bool lift_nodes(const double* scores, double spread_of_pairs, Lattice& lattice, 
     const int64_t Y = lattice.n_labels, S = lattice.stride;
     const double limit = safe_spread - 2 * spread_of_pairs;
     for (int64_t t = 0; t < lattice.length; ++t)
-        if (!lift_node<Semiring>(scores + t * Y, nullptr, limit, Y, S, lattice.node.data() + t * S, shifts)) return false;
+        if (!lift_node<Semiring>(scores + t * Y, nullptr, limit, Y, S, lattice.node.data() + t * S, shifts))
+            return false;
     return true;
 }
 
@@ -99,9 +102,9 @@ bool loses_a_label(const Table& table, Lattice& lattice, int64_t number, int64_t
     return false;
 }
 
-// α for the first `n` tokens of a sequence (whose first token is number `at`), and, for all of them, log Z (for Max, the
-// best score). In scaled sums α_t is multiplied by 1 / Σ α_{t−1}: the sum of the token before, so that nobody has to
-// wait for it. False: scaled sums will not do.
+// α for the first `n` tokens of a sequence (whose first token is number `at`), and, for all of them, log Z (for Max,
+// the best score). In scaled sums α_t is multiplied by 1 / Σ α_{t−1}: the sum of the token before, so that nobody has
+// to wait for it. False: scaled sums will not do.
 template <class Semiring, class Table>
 bool forward(const double* scores, int64_t at, const Table& table, Lattice& lattice, int64_t n) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
@@ -155,12 +158,12 @@ bool forward(const double* scores, int64_t at, const Table& table, Lattice& latt
 //
 //     μ_t(y) = α_t(y) β_t(y) / Z          right_t = node_t ∘ β_t          β_{t−1} = pair_t ⊗ right_t
 //
-// right_t is kept (with the sequence's weight in it): α_{t−1}(x) · pair_t(x, y) · right_t(y) is a pair's marginal. Where
-// only some tokens are wanted, α goes no further than the last of them and β no further than the first (Sokolovska et
-// al. 2010); then log Z is not known, and not needed: marginals of one token add up to one.
+// right_t is kept (with the sequence's weight in it): α_{t−1}(x) · pair_t(x, y) · right_t(y) is a pair's marginal.
+// Where only some tokens are wanted, α goes no further than the last of them and β no further than the first
+// (Sokolovska et al. 2010); then log Z is not known, and not needed: marginals of one token add up to one.
 template <class Semiring, class Table>
-bool sequence_marginals(const double* scores, int64_t at, const Table& table, Lattice& lattice, double weight, double* log_z,
-                        double* node_out, double* right, LabelWindow window) {
+bool sequence_marginals(const double* scores, int64_t at, const Table& table, Lattice& lattice, double weight,
+                        double* log_z, double* node_out, double* right, LabelWindow window) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
     if (!forward<Semiring>(scores, at, table, lattice, window.last + 1)) return false;
     *log_z = lattice.log_z;

@@ -19,12 +19,12 @@
 namespace parsimon {
 
 struct PairLayout {
-    std::vector<int32_t> kind, row;   // [T]; −1 for none
-    LinearMap matrices;               // kinds × attributes
-    std::vector<int32_t> row_kind;    // [R]
+    std::vector<int32_t> kind, row;  // [T]; −1 for none
+    LinearMap matrices;              // kinds × attributes
+    std::vector<int32_t> row_kind;   // [R]
     std::vector<int64_t> single_start;
     std::vector<uint32_t> single;
-    LinearMap sums;                   // singles × features: which weights are added up
+    LinearMap sums;  // singles × features: which weights are added up
 };
 
 // Nanoseconds, measured on chains of 22 to 114 labels: forward, backward and marginals of one cell of a matrix, and of
@@ -35,7 +35,8 @@ struct LayoutCosts {
 
 class LayoutMaker {
   public:
-    LayoutMaker(const LinearMap& steps, const std::vector<int32_t>& row_of_token, int64_t n_labels, LayoutCosts costs = {})
+    LayoutMaker(const LinearMap& steps, const std::vector<int32_t>& row_of_token, int64_t n_labels,
+                LayoutCosts costs = {})
         : features_(steps.features()), cells_(static_cast<double>(n_labels) * static_cast<double>(padded(n_labels))),
           n_labels_(n_labels), costs_(costs) {
         auto [rows, which] = distinct_rows(steps.rows());  // fewer, now that attributes are left out
@@ -45,7 +46,8 @@ class LayoutMaker {
         for (size_t t = 0; t < token_.size(); ++t) ++count_[token_[t] = which[row_of_token[t]]];
         steps_of_attribute_.assign(features_.n_attributes, 0);
         for (int64_t r = 0; r < rows_.size(); ++r)
-            for (int64_t i = rows_.start[r]; i < rows_.start[r + 1]; ++i) steps_of_attribute_[rows_.index[i]] += count_[r];
+            for (int64_t i = rows_.start[r]; i < rows_.start[r + 1]; ++i)
+                steps_of_attribute_[rows_.index[i]] += count_[r];
     }
 
     // `whole`: every step has a matrix and there are no single pairs, whatever the cost.
@@ -86,14 +88,17 @@ class LayoutMaker {
   private:
     static constexpr double most_bytes = 64e6;  // of one table of matrices; there are four or so
 
-    int64_t n_columns(int64_t a) const { return features_.all ? features_.width : features_.start[a + 1] - features_.start[a]; }
+    int64_t n_columns(int64_t a) const {
+        return features_.all ? features_.width : features_.start[a + 1] - features_.start[a];
+    }
 
     // Of every row, the attributes that go into its matrix.
     Csr choose(double demand) const {
         std::vector<char> whole(features_.n_attributes, whole_);
         for (int64_t a = 0; a < features_.n_attributes && !whole_; ++a) {
             const auto n = static_cast<double>(steps_of_attribute_[a]), columns = static_cast<double>(n_columns(a));
-            whole[a] = n * columns * costs_.single + columns * costs_.new_single > demand * cells_ * (n * costs_.cell + costs_.new_cell);
+            whole[a] = n * columns * costs_.single + columns * costs_.new_single
+                       > demand * cells_ * (n * costs_.cell + costs_.new_cell);
         }
         Csr chosen;
         chosen.start.push_back(0);
@@ -106,7 +111,8 @@ class LayoutMaker {
                 else columns += static_cast<double>(n_columns(rows_.index[i]));
             }
             // A row with many single pairs is better off with a matrix of its own.
-            const double apart = n * columns * costs_.single + columns * costs_.new_single + (matrix ? n * cells_ * costs_.cell : 0.0);
+            const double apart =
+                n * columns * costs_.single + columns * costs_.new_single + (matrix ? n * cells_ * costs_.cell : 0.0);
             const bool own = columns > 0 && apart > demand * cells_ * (n * costs_.cell + costs_.new_cell);
             for (int64_t i = rows_.start[r]; i < rows_.start[r + 1]; ++i) {
                 if (!own && !whole[rows_.index[i]]) continue;
@@ -134,12 +140,13 @@ class LayoutMaker {
         for (int64_t i = rows_.start[r]; i < rows_.start[r + 1]; ++i) {
             const int32_t a = rows_.index[i];
             if (matrices) {
-                const auto first = matrices->index.begin() + matrices->start[kind], last = matrices->index.begin() + matrices->start[kind + 1];
+                const auto first = matrices->index.begin() + matrices->start[kind],
+                           last = matrices->index.begin() + matrices->start[kind + 1];
                 if (std::find(first, last, a) != last) continue;
             }
             for (int64_t k = features_.start[a]; k < features_.start[a + 1]; ++k)
-                entries_.push_back({pair_of(features_.column[k] / n_labels_, features_.column[k] % n_labels_), static_cast<int32_t>(k),
-                                    rows_.value.empty() ? 1.0 : rows_.value[i]});
+                entries_.push_back({pair_of(features_.column[k] / n_labels_, features_.column[k] % n_labels_),
+                                    static_cast<int32_t>(k), rows_.value.empty() ? 1.0 : rows_.value[i]});
         }
         if (entries_.empty()) return false;
         std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
@@ -173,8 +180,8 @@ class LayoutMaker {
     int64_t n_labels_;
     LayoutCosts costs_;
     bool whole_ = false;
-    Csr rows_;                                 // distinct
-    std::vector<int32_t> token_;               // the row of each token's step
+    Csr rows_;                    // distinct
+    std::vector<int32_t> token_;  // the row of each token's step
     std::vector<int64_t> count_, steps_of_attribute_;
     std::vector<Entry> entries_;
 };

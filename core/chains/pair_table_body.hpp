@@ -1,5 +1,5 @@
-// Scores of label pairs lifted into a semiring: matrices, and single pairs where few have a score of their own. Included
-// once per instruction set, inside a namespace, after semiring_body.hpp; see kernels.cpp.
+// Scores of label pairs lifted into a semiring: matrices, and single pairs where few have a score of their own.
+// Included once per instruction set, inside a namespace, after semiring_body.hpp; see kernels.cpp.
 
 // The single pairs of a step: lifted, and what the step has there without them (null: one).
 struct SinglePairs {
@@ -88,8 +88,7 @@ struct PairTable {
                 for (int64_t j = 0; j < Y; ++j) to[i * S + j] = Semiring::lift(pair[i * Y + j], high);
             if (both)
                 for (int64_t i = 0; i < Y; ++i)
-                    for (int64_t j = 0; j < Y; ++j)
-                        table.backward[k * Y * S + j * S + i] = to[i * S + j];
+                    for (int64_t j = 0; j < Y; ++j) table.backward[k * Y * S + j * S + i] = to[i * S + j];
         });
         for (int64_t k = 0; k < shape.n_kinds; ++k) {
             table.spread = std::max(table.spread, spreads[k]);
@@ -116,8 +115,10 @@ struct PairTable {
         }
         if (row < 0) return;
         const int64_t first = shape->single_start[row], n = shape->single_start[row + 1] - first;
-        const SinglePairs pairs{shape->single + first, singles.data() + first, base.data() + first, n, loses_digits[row] != 0};
-        put_right<Semiring>(left, pairs, back, out, [&](int64_t target) { return at_target<Semiring>(left, row, kind, target, back); });
+        const SinglePairs pairs{shape->single + first, singles.data() + first, base.data() + first, n,
+                                loses_digits[row] != 0};
+        put_right<Semiring>(left, pairs, back, out,
+                            [&](int64_t target) { return at_target<Semiring>(left, row, kind, target, back); });
     }
 
     // ⊕ over labels of left ⊗ the lifted pair, for one label at the other end.

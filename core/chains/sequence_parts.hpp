@@ -1,5 +1,5 @@
-// One sequence of a chain (or one tree) at a time, as online learning goes: scores of its parts, and how far gold and the answer of the
-// chain are apart at each of them.
+// One sequence of a chain (or one tree) at a time, as online learning goes: scores of its parts, and how far gold and
+// the answer of the chain are apart at each of them.
 //
 // Label pairs are scored as in whole batches (see ChainShape): a kind of step with many pairs that score anything has a
 // matrix, one with few has single pairs and costs no Y² anywhere.
@@ -76,16 +76,18 @@ enum class PairForm { by_cost, matrices, singles };
 class SequenceParts {
   public:
     SequenceParts(int32_t n_labels, PairForm form)
-        : Y_(n_labels), S_(padded(n_labels)), form_(form == PairForm::by_cost && Y_ * Y_ <= few_pairs ? PairForm::matrices : form),
+        : Y_(n_labels), S_(padded(n_labels)),
+          form_(form == PairForm::by_cost && Y_ * Y_ <= few_pairs ? PairForm::matrices : form),
           sums_(form_ == PairForm::matrices ? 0 : Y_ * Y_) {}
 
-    // Begins a sequence of T tokens from number `at` on, the steps into which have the given kinds (numbers below n_kinds).
-    // Scores are zero. An empty forest makes it a chain.
+    // Begins a sequence of T tokens from number `at` on, the steps into which have the given kinds (numbers below
+    // n_kinds). Scores are zero. An empty forest makes it a chain.
     void begin(int64_t at, int64_t T, const int32_t* kind, int64_t n_kinds, const Forest& forest) {
         bars_ = forest.bars.empty() ? nullptr : forest.bars.data();
         forest_.take(forest, at, at + T);
         before_.resize(T);
-        for (int64_t t = 0; t < T; ++t) before_[t] = forest.parent.empty() ? static_cast<int32_t>(t) - 1 : forest_.parent[t];
+        for (int64_t t = 0; t < T; ++t)
+            before_[t] = forest.parent.empty() ? static_cast<int32_t>(t) - 1 : forest_.parent[t];
         for (const int32_t each : kinds_) local_[each] = -1;
         if (static_cast<int64_t>(local_.size()) < n_kinds) local_.resize(n_kinds, -1);
         T_ = T;
@@ -140,7 +142,8 @@ class SequenceParts {
         if (!n) return;
         if (form_ == PairForm::by_cost && matrix_is_cheaper(n, n_steps_[k])) {
             double* matrix = new_matrix(k);
-            for (size_t e = first; e < single_.size(); ++e) matrix[first_of(single_[e]) * Y_ + second_of(single_[e])] = single_score_[e];
+            for (size_t e = first; e < single_.size(); ++e)
+                matrix[first_of(single_[e]) * Y_ + second_of(single_[e])] = single_score_[e];
             single_.resize(first);
             single_score_.resize(first);
             return;
@@ -181,7 +184,8 @@ class SequenceParts {
                     if (y != gold[t]) node_[t * Y_ + y] += cost;
         labels.resize(T_);
         double value;
-        check((shape_.parent ? kernels().tree_argmax : kernels().chain_argmax)(shape_, scores(), &value, labels.data(), 1));
+        check((shape_.parent ? kernels().tree_argmax : kernels().chain_argmax)(shape_, scores(), &value, labels.data(),
+                                                                               1));
         return value;
     }
 
@@ -194,8 +198,9 @@ class SequenceParts {
         single_out_.resize(single_.size());
         scratch_.resize(all_matrices ? 2 * T_ * S_ : 0);
         double log_z;
-        check(kernels().chain_marginals(shape_, scores(), &log_z, {node_.data(), pair_out_.data(), single_out_.data()}, scratch_.data(),
-                                        scratch_.data() + (all_matrices ? T_ * S_ : 0), all_matrices ? nullptr : &posterior_, 1));
+        check(kernels().chain_marginals(shape_, scores(), &log_z, {node_.data(), pair_out_.data(), single_out_.data()},
+                                        scratch_.data(), scratch_.data() + (all_matrices ? T_ * S_ : 0),
+                                        all_matrices ? nullptr : &posterior_, 1));
         for (int64_t t = 0; t < T_; ++t)
             if (token_matrix_[t] >= 0) pair_out_[(token_matrix_[t] * Y_ + gold[before_[t]]) * Y_ + gold[t]] -= 1;
         return log_z;
@@ -210,8 +215,8 @@ class SequenceParts {
         }
     }
 
-    // gold − marginals at steps: summed over the steps of a kind that has a matrix, else step by step. body(k) is called
-    // when `out` has those above least(k) of the k-th kind.
+    // gold − marginals at steps: summed over the steps of a kind that has a matrix, else step by step. body(k) is
+    // called when `out` has those above least(k) of the k-th kind.
     template <class Least, class Body>
     void pair_differences(Least&& least, Differences& out, Body&& body) {
         for (size_t k = 0; k < kinds_.size(); ++k) {
@@ -235,7 +240,8 @@ class SequenceParts {
     // steps there are; the same of a single pair.
     static constexpr double cell = 0.3, new_cell = 15.0, single = 8.0, new_single = 15.0;
     bool matrix_is_cheaper(size_t n_singles, int64_t n_steps) const {
-        const auto E = static_cast<double>(n_singles), n = static_cast<double>(n_steps), cells = static_cast<double>(Y_ * S_);
+        const auto E = static_cast<double>(n_singles), n = static_cast<double>(n_steps),
+                   cells = static_cast<double>(Y_ * S_);
         return E * (n * single + new_single) > cells * (n * cell + new_cell);
     }
 
@@ -247,7 +253,8 @@ class SequenceParts {
 
     PartScores scores() const { return {node_.data(), pair_.data(), single_score_.data()}; }
 
-    // Steps grouped by matrix: their marginals are summed by the chain. Those of single pairs are not: no steps, no sums.
+    // Steps grouped by matrix: their marginals are summed by the chain. Those of single pairs are not: no steps, no
+    // sums.
     void lay_out() {
         piece_start_.assign(1, 0);
         piece_kind_.clear();
@@ -262,9 +269,23 @@ class SequenceParts {
         const auto n_rows = static_cast<int64_t>(single_start_.size()) - 1;
         row_kind_.assign(n_rows, -1);
         row_start_.assign(n_rows + 1, 0);
-        shape_ = {1, offsets_, static_cast<int32_t>(Y_), n_matrices_, token_matrix_.data(), nullptr,
-                  static_cast<int64_t>(piece_kind_.size()), piece_start_.data(), piece_kind_.data(), steps_.data(),
-                  n_rows, token_row_.data(), row_kind_.data(), single_start_.data(), single_.data(), row_start_.data(), nullptr};
+        shape_ = {1,
+                  offsets_,
+                  static_cast<int32_t>(Y_),
+                  n_matrices_,
+                  token_matrix_.data(),
+                  nullptr,
+                  static_cast<int64_t>(piece_kind_.size()),
+                  piece_start_.data(),
+                  piece_kind_.data(),
+                  steps_.data(),
+                  n_rows,
+                  token_row_.data(),
+                  row_kind_.data(),
+                  single_start_.data(),
+                  single_.data(),
+                  row_start_.data(),
+                  nullptr};
         if (forest_.parent.empty()) return;
         shape_.parent = forest_.parent.data();
         shape_.order = forest_.order.data();
@@ -275,7 +296,8 @@ class SequenceParts {
     }
 
     static void check(bool feasible) {
-        if (!feasible) throw std::runtime_error("the weights have grown beyond what can be added up; use a smaller step");
+        if (!feasible)
+            throw std::runtime_error("the weights have grown beyond what can be added up; use a smaller step");
     }
 
     void of_matrix(int32_t matrix, double least, Differences& out) const {
@@ -284,13 +306,16 @@ class SequenceParts {
         for (int64_t j = 0; j < Y_ * Y_; ++j) out.add(static_cast<uint32_t>(j), -sum[j], std::abs(sum[j]) > least);
     }
 
-    // P(x, y) = left[t − 1][x] · pair(x, y) · right[t][y], where pair(x, y) is 1 but for single pairs. So of each x only
-    // labels y with a large enough right side are looked at, and single pairs.
+    // P(x, y) = left[t − 1][x] · pair(x, y) · right[t][y], where pair(x, y) is 1 but for single pairs. So of each x
+    // only labels y with a large enough right side are looked at, and single pairs.
     void of_step(int64_t t, double least, Differences& out) {
         const bool in_logs = !posterior_.in_logs.empty() && posterior_.in_logs[t];
-        const double *left = posterior_.left.data() + shape_.left_row(t) * S_, *right = posterior_.right.data() + t * S_;
+        const double *left = posterior_.left.data() + shape_.left_row(t) * S_,
+                     *right = posterior_.right.data() + t * S_;
         const auto& singles = in_logs ? posterior_.log_singles : posterior_.singles;
-        const auto probability = [in_logs](double l, double r, double pair) { return in_logs ? std::exp(l + r + pair) : l * r * pair; };
+        const auto probability = [in_logs](double l, double r, double pair) {
+            return in_logs ? std::exp(l + r + pair) : l * r * pair;
+        };
         const double one = in_logs ? 0.0 : 1.0, high = *std::max_element(left, left + Y_);
         by_right_.clear();
         for (int64_t y = 0; y < Y_; ++y)
@@ -306,7 +331,8 @@ class SequenceParts {
         for (int64_t e = row < 0 ? 0 : single_start_[row]; row >= 0 && e < single_start_[row + 1]; ++e) {
             const int32_t x = first_of(single_[e]), y = second_of(single_[e]);
             const double p = probability(left[x], right[y], singles[e]);
-            if (p > least || probability(left[x], right[y], one) > least) sums_.set(static_cast<uint32_t>(x * Y_ + y), p);
+            if (p > least || probability(left[x], right[y], one) > least)
+                sums_.set(static_cast<uint32_t>(x * Y_ + y), p);
         }
         const int32_t x = gold_[before_[t]], y = gold_[t];
         const int64_t e = shape_.find(row, pair_of(x, y));
@@ -318,14 +344,14 @@ class SequenceParts {
     int64_t Y_, S_, T_ = 0;
     PairForm form_;
     FewSums sums_;
-    Forest forest_;                         // of a tree; empty for a chain
+    Forest forest_;  // of a tree; empty for a chain
     const double* bars_ = nullptr;
-    std::vector<int32_t> before_;           // [T]
+    std::vector<int32_t> before_;  // [T]
     // Kinds of steps are numbered anew within a sequence.
-    std::vector<int32_t> local_;            // of each kind there is: its number here, −1
-    std::vector<int32_t> kinds_, kind_;     // [K], [T]
-    std::vector<int32_t> matrix_, row_;     // [K]; −1
-    std::vector<int64_t> n_steps_;          // [K]
+    std::vector<int32_t> local_;         // of each kind there is: its number here, −1
+    std::vector<int32_t> kinds_, kind_;  // [K], [T]
+    std::vector<int32_t> matrix_, row_;  // [K]; −1
+    std::vector<int64_t> n_steps_;       // [K]
     int32_t n_matrices_ = 0;
     std::vector<double> node_, pair_, single_score_, pair_out_, single_out_, scratch_;
     std::vector<uint32_t> single_;

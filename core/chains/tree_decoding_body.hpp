@@ -1,10 +1,11 @@
-// The outputs of trees: the best labelling, the k best, draws. Included once per instruction set, inside a namespace, after
-// tree_recursions_body.hpp and chain_decoding_body.hpp; see kernels.cpp.
+// The outputs of trees: the best labelling, the k best, draws. Included once per instruction set, inside a namespace,
+// after tree_recursions_body.hpp and chain_decoding_body.hpp; see kernels.cpp.
 
 // Labels of one forest from the roots down: pick(weights) chooses among the Y numbers of B at a root, and elsewhere of
 // pair_t(label of the parent, ·) ⊗ B_t.
 template <class Semiring, class Pick>
-void choose_downwards(const ChainShape& shape, int64_t i, const PairTable& table, const Lattice& lattice, Pick&& pick, int32_t* labels) {
+void choose_downwards(const ChainShape& shape, int64_t i, const PairTable& table, const Lattice& lattice, Pick&& pick,
+                      int32_t* labels) {
     const int64_t Y = lattice.n_labels, S = lattice.stride, at = shape.offsets[i];
     std::vector<double> weights(Y);
     for (int64_t s = 0; s < lattice.length; ++s) {
@@ -19,7 +20,8 @@ void choose_downwards(const ChainShape& shape, int64_t i, const PairTable& table
 
 // body(lattice, i) for every instance that has nodes and, under a semiring, an output; false if one has none.
 template <class Semiring, class Empty, class Body>
-bool over_forests(const ChainShape& shape, const PartScores& scores, const PairTable& table, int threads, Empty&& empty, Body&& body) {
+bool over_forests(const ChainShape& shape, const PartScores& scores, const PairTable& table, int threads, Empty&& empty,
+                  Body&& body) {
     std::vector<Lattice> lattices(std::max(threads, 1));
     std::atomic<bool> feasible{true};
     const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 64);
@@ -27,7 +29,10 @@ bool over_forests(const ChainShape& shape, const PartScores& scores, const PairT
         Lattice& lattice = lattices[worker];
         for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
             lattice.start(shape.offsets[i + 1] - shape.offsets[i], table);
-            if (lattice.length == 0) { empty(i); continue; }
+            if (lattice.length == 0) {
+                empty(i);
+                continue;
+            }
             climb<Semiring>(shape, i, scores.node, table, lattice);
             if (!body(i, lattice)) feasible = false;
         }
@@ -40,25 +45,33 @@ inline bool tree_argmax(const ChainShape& shape, const PartScores& scores, doubl
     const auto largest = [](const std::vector<double>& weights) {
         return static_cast<int32_t>(std::max_element(weights.begin(), weights.end()) - weights.begin());
     };
-    return over_forests<Max>(shape, scores, table, threads, [&](int64_t i) { best[i] = 0; }, [&](int64_t i, Lattice& lattice) {
-        best[i] = lattice.log_z;
-        if (!(best[i] > minus_infinity)) return false;
-        choose_downwards<Max>(shape, i, table, lattice, largest, labels);
-        return true;
-    });
+    return over_forests<Max>(
+        shape, scores, table, threads, [&](int64_t i) { best[i] = 0; },
+        [&](int64_t i, Lattice& lattice) {
+            best[i] = lattice.log_z;
+            if (!(best[i] > minus_infinity)) return false;
+            choose_downwards<Max>(shape, i, table, lattice, largest, labels);
+            return true;
+        });
 }
 
-inline bool tree_sample(const ChainShape& shape, const PartScores& scores, uint64_t seed, int32_t n_draws, int32_t* labels, int threads) {
+inline bool tree_sample(const ChainShape& shape, const PartScores& scores, uint64_t seed, int32_t n_draws,
+                        int32_t* labels, int threads) {
     const int64_t n_nodes = shape.offsets[shape.n_sequences];
     const PairTable table = PairTable::lift<Log>(shape, scores, true, threads);
-    return over_forests<Log>(shape, scores, table, threads, [](int64_t) {}, [&](int64_t i, Lattice& lattice) {
-        if (!(lattice.log_z > minus_infinity)) return false;
-        SplitMix random = SplitMix::stream(seed, i);
-        std::vector<double> room(shape.n_labels);
-        const auto draw = [&](const std::vector<double>& weights) { return draw_label(random, weights.data(), shape.n_labels, room.data()); };
-        for (int32_t d = 0; d < n_draws; ++d) choose_downwards<Log>(shape, i, table, lattice, draw, labels + d * n_nodes);
-        return true;
-    });
+    return over_forests<Log>(
+        shape, scores, table, threads, [](int64_t) {},
+        [&](int64_t i, Lattice& lattice) {
+            if (!(lattice.log_z > minus_infinity)) return false;
+            SplitMix random = SplitMix::stream(seed, i);
+            std::vector<double> room(shape.n_labels);
+            const auto draw = [&](const std::vector<double>& weights) {
+                return draw_label(random, weights.data(), shape.n_labels, room.data());
+            };
+            for (int32_t d = 0; d < n_draws; ++d)
+                choose_downwards<Log>(shape, i, table, lattice, draw, labels + d * n_nodes);
+            return true;
+        });
 }
 
 // The k best labellings of one forest. Every label of a node keeps its k best ways: one of the k best ways of what came
@@ -67,8 +80,9 @@ inline bool tree_sample(const ChainShape& shape, const PartScores& scores, uint6
 class ForestRanking {
   public:
     ForestRanking(const ChainShape& shape, const PartScores& scores, int64_t i, int32_t k)
-        : shape_(shape), scores_(scores), at_(shape.offsets[i]), length_(shape.offsets[i + 1] - at_), Y_(shape.n_labels), k_(k),
-          ways_(length_ * Y_ * k), joins_(length_ * Y_ * k), sums_((length_ + 1) * Y_ * k, minus_infinity) {
+        : shape_(shape), scores_(scores), at_(shape.offsets[i]), length_(shape.offsets[i + 1] - at_),
+          Y_(shape.n_labels), k_(k), ways_(length_ * Y_ * k), joins_(length_ * Y_ * k),
+          sums_((length_ + 1) * Y_ * k, minus_infinity) {
         for (int64_t t = at_; t < at_ + length_; ++t)
             for (int64_t y = 0; y < Y_; ++y) sums(t, y)[0] = node_score(shape, scores, t, y);
         sums(-1, 0)[0] = 0;
@@ -120,7 +134,8 @@ class ForestRanking {
             for (int32_t r = 0; r < k_; ++r)
                 if (const double s = sums(t, y)[r] + step; s > minus_infinity) candidates_.push_back({s, y, r});
         }
-        keep(candidates_, [](const Way& a, const Way& b) { return a.label != b.label ? a.label < b.label : a.rank < b.rank; });
+        keep(candidates_,
+             [](const Way& a, const Way& b) { return a.label != b.label ? a.label < b.label : a.rank < b.rank; });
         std::copy(candidates_.begin(), candidates_.end(), ways_.begin() + place(t, x));
     }
 
@@ -129,8 +144,11 @@ class ForestRanking {
         const auto n = static_cast<int32_t>(candidates_.size());
         // Of r · q ways that are no worse, at most k are kept.
         for (int32_t r = 0; r < k_ && sum[r] > minus_infinity; ++r)
-            for (int32_t q = 0; q < n && (r + 1) * (q + 1) <= k_; ++q) joined_.push_back({sum[r] + candidates_[q].score, r, q});
-        keep(joined_, [](const Joined& a, const Joined& b) { return a.before != b.before ? a.before < b.before : a.way < b.way; });
+            for (int32_t q = 0; q < n && (r + 1) * (q + 1) <= k_; ++q)
+                joined_.push_back({sum[r] + candidates_[q].score, r, q});
+        keep(joined_, [](const Joined& a, const Joined& b) {
+            return a.before != b.before ? a.before < b.before : a.way < b.way;
+        });
         std::fill(sum, sum + k_, minus_infinity);
         for (size_t r = 0; r < joined_.size(); ++r) {
             sum[r] = joined_[r].score;
@@ -146,9 +164,9 @@ class ForestRanking {
     template <class Entry, class Earlier>
     void keep(std::vector<Entry>& entries, Earlier&& earlier) const {
         const size_t n = std::min<size_t>(k_, entries.size());
-        std::partial_sort(entries.begin(), entries.begin() + static_cast<int64_t>(n), entries.end(), [&](const Entry& a, const Entry& b) {
-            return a.score != b.score ? a.score > b.score : earlier(a, b);
-        });
+        std::partial_sort(
+            entries.begin(), entries.begin() + static_cast<int64_t>(n), entries.end(),
+            [&](const Entry& a, const Entry& b) { return a.score != b.score ? a.score > b.score : earlier(a, b); });
         entries.resize(n);
     }
 
@@ -159,10 +177,11 @@ class ForestRanking {
     std::vector<Way> ways_, candidates_;  // [T][label of the parent][k]
     std::vector<Join> joins_;             // [T][label of the parent][k]
     std::vector<Joined> joined_;
-    std::vector<double> sums_;            // [T + 1][Y][k]
+    std::vector<double> sums_;  // [T + 1][Y][k]
 };
 
-inline void tree_kbest(const ChainShape& shape, const PartScores& parts, int32_t k, double* scores, int32_t* labels, int threads) {
+inline void tree_kbest(const ChainShape& shape, const PartScores& parts, int32_t k, double* scores, int32_t* labels,
+                       int threads) {
     const int64_t n_nodes = shape.offsets[shape.n_sequences];
     parallel_for(shape.n_sequences, threads, [&](int64_t i, int) {
         ForestRanking ranking(shape, parts, i, k);

@@ -1,5 +1,6 @@
-// The recursions over trees: once upwards, once downwards, over any semiring. Included once per instruction set, inside a
-// namespace, after chain_marginals_body.hpp; semirings, matrices and single pairs are those of chains. See kernels.cpp.
+// The recursions over trees: once upwards, once downwards, over any semiring. Included once per instruction set, inside
+// a namespace, after chain_marginals_body.hpp; semirings, matrices and single pairs are those of chains. See
+// kernels.cpp.
 //
 //     B_t = node_t ∘ Π m_c over the children c of t      m_t = pair_t ⊗ B_t, a message to the parent
 //     μ_root = B_root / Z                                left_t = μ_parent / m_t          μ_t = (left_t ⊗ pair_t) ∘ B_t
@@ -50,7 +51,8 @@ template <class Semiring>
 class Climb {
   public:
     Climb(const ChainShape& shape, int64_t i, const PairTable& table, Lattice& lattice)
-        : shape_(shape), table_(table), lattice_(lattice), at_(shape.offsets[i]), Y_(lattice.n_labels), S_(lattice.stride), lifts_(S_) {
+        : shape_(shape), table_(table), lattice_(lattice), at_(shape.offsets[i]), Y_(lattice.n_labels),
+          S_(lattice.stride), lifts_(S_) {
         if (watched()) lattice.reachable.assign(lattice.length * Y_, 0);
     }
 
@@ -58,7 +60,8 @@ class Climb {
     bool run(const double* scores) {
         const double limit = safe_spread - 2 * table_.spread;
         for (int64_t t = at_; t < at_ + lattice_.length; ++t)
-            if (!lift_node<Semiring>(scores + t * Y_, shape_.bars_of(t), limit, Y_, S_, inside(t), shifts_)) return false;
+            if (!lift_node<Semiring>(scores + t * Y_, shape_.bars_of(t), limit, Y_, S_, inside(t), shifts_))
+                return false;
         for (int64_t s = lattice_.length - 1; s >= 0; --s) {
             const int64_t t = shape_.order[at_ + s];
             if (watched())
@@ -86,7 +89,8 @@ class Climb {
         double* here = inside(t);
         if (Semiring::scaled) {
             std::fill(lifts_.begin(), lifts_.end(), 0.0);
-            for (int64_t c = first; c < last; ++c) multiply_lifting(here, message(shape_.children[c]), lifts_.data(), S_);
+            for (int64_t c = first; c < last; ++c)
+                multiply_lifting(here, message(shape_.children[c]), lifts_.data(), S_);
             shifts_ -= log_lift * settle(here, lifts_.data(), S_);
             return;
         }
@@ -115,8 +119,8 @@ class Climb {
         return true;
     }
 
-    // Whether scaled sums have all but lost a label that a node can have, given that its children can have one each. Only
-    // asked where pairs are forbidden; a label that has a share can be had, so few need a look at the children.
+    // Whether scaled sums have all but lost a label that a node can have, given that its children can have one each.
+    // Only asked where pairs are forbidden; a label that has a share can be had, so few need a look at the children.
     bool loses_a_label_of(int64_t t) {
         for (int64_t y = 0; y < Y_; ++y) {
             if (!reachable(t)[y] || inside(t)[y] > smallest_share) continue;
@@ -150,8 +154,8 @@ bool climb(const ChainShape& shape, int64_t i, const double* scores, const PairT
 }
 
 template <class Semiring>
-bool forest_marginals(const ChainShape& shape, int64_t i, const double* scores, const PairTable& table, Lattice& lattice, double weight,
-                      double* log_z, const ForestOut& out) {
+bool forest_marginals(const ChainShape& shape, int64_t i, const double* scores, const PairTable& table,
+                      Lattice& lattice, double weight, double* log_z, const ForestOut& out) {
     const int64_t Y = lattice.n_labels, S = lattice.stride, at = shape.offsets[i];
     if (!climb<Semiring>(shape, i, scores, table, lattice)) return false;
     log_z[i] = lattice.log_z;

@@ -41,7 +41,8 @@ struct WindowSteps {
         const SinglePairs pairs{row.pair.data(), lifted.data(), without.data(), n, row.loses_digits};
         put_right<Semiring>(left, pairs, back, out, [&](int32_t target) {
             std::vector<double> column(n_labels);
-            for (int32_t i = 0; i < n_labels; ++i) column[i] = back ? base<Semiring>(row, stride, target, i) : base<Semiring>(row, stride, i, target);
+            for (int32_t i = 0; i < n_labels; ++i)
+                column[i] = back ? base<Semiring>(row, stride, target, i) : base<Semiring>(row, stride, i, target);
             for (int64_t e = 0; e < n; ++e) {
                 const int32_t x = first_of(row.pair[e]), y = second_of(row.pair[e]);
                 if ((back ? x : y) == target) column[back ? y : x] = lifted[e];
@@ -53,7 +54,8 @@ struct WindowSteps {
     }
 };
 
-inline bool chain_window(WindowWork& work, const double* scores, int64_t length, int32_t n_labels, LabelWindow window, double weight) {
+inline bool chain_window(WindowWork& work, const double* scores, int64_t length, int32_t n_labels, LabelWindow window,
+                         double weight) {
     const int64_t Y = n_labels, S = padded(Y);
     if (!work.lattice) work.lattice = std::make_shared<Lattice>();
     Lattice& lattice = *static_cast<Lattice*>(work.lattice.get());
@@ -70,8 +72,12 @@ inline bool chain_window(WindowWork& work, const double* scores, int64_t length,
         work.node.resize(length * Y);
     }
     lattice.start(length, steps, work.alpha.data());
-    if (sequence_marginals<Scaled>(scores, 0, steps, lattice, weight, &log_z, work.node.data(), work.right.data(), window)) return true;
-    if (!sequence_marginals<Log>(scores, 0, steps, lattice, weight, &log_z, work.node.data(), work.right.data(), window)) return false;
+    if (sequence_marginals<Scaled>(scores, 0, steps, lattice, weight, &log_z, work.node.data(), work.right.data(),
+                                   window))
+        return true;
+    if (!sequence_marginals<Log>(scores, 0, steps, lattice, weight, &log_z, work.node.data(), work.right.data(),
+                                 window))
+        return false;
     // Out of logs: the largest number of each α is taken over to the other side.
     for (int64_t t = window.last; t >= window.first; --t) {
         double *right = work.right.data() + t * S, *alpha = work.alpha.data() + t * S;

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/threads.hpp"
 #include "dependency_trees/eisner.hpp"
+#include "dependency_trees/k_best_trees.hpp"
 #include "dependency_trees/matrix_tree.hpp"
 #include "dependency_trees/spanning_tree.hpp"
-#include "base/threads.hpp"
-#include "dependency_trees/k_best_trees.hpp"
 
 namespace parsimon {
 
@@ -19,7 +19,7 @@ struct TreeKind {
 
 // The oracles for one sentence at a time, with memory that is used again for the next. One for each thread.
 class TreeOracles {
-public:
+  public:
     explicit TreeOracles(TreeKind kind = {}) : kind_(kind) {}
 
     // The best tree's score: −∞ if there is no tree, not a number if some score is none. See arcs.hpp for the arrays.
@@ -34,12 +34,14 @@ public:
     void best_trees(const double* part, int32_t n, int32_t n_labels, int32_t k, double* values, int64_t value_stride,
                     int32_t* choices, int64_t choice_stride) {
         if (kind_.projective)
-            best_projective_.find(eisner_, part, n, n_labels, kind_.single_root, k, values, value_stride, choices, choice_stride);
+            best_projective_.find(eisner_, part, n, n_labels, kind_.single_root, k, values, value_stride, choices,
+                                  choice_stride);
         else
-            best_spanning_.find(spanning_tree_, part, n, n_labels, kind_.single_root, k, values, value_stride, choices, choice_stride);
+            best_spanning_.find(spanning_tree_, part, n, n_labels, kind_.single_root, k, values, value_stride, choices,
+                                choice_stride);
     }
 
-private:
+  private:
     TreeKind kind_;
     SpanningTree spanning_tree_;
     Eisner eisner_;
@@ -50,9 +52,10 @@ private:
 
 // Sentences laid end to end, tokens and arcs.
 class Arborescences {
-public:
+  public:
     Arborescences(std::vector<int64_t> offsets, TreeKind kind) : offsets_(std::move(offsets)), arcs_{0}, kind_(kind) {
-        for (int64_t i = 0; i < n_sentences(); ++i) arcs_.push_back(arcs_.back() + static_cast<int64_t>(length(i)) * (length(i) + 1));
+        for (int64_t i = 0; i < n_sentences(); ++i)
+            arcs_.push_back(arcs_.back() + static_cast<int64_t>(length(i)) * (length(i) + 1));
     }
 
     int64_t n_sentences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
@@ -75,15 +78,16 @@ public:
     }
 
     // values k × sentences, choices k × tokens; see k_best_trees.hpp.
-    bool best_trees(const double* part, int32_t n_labels, int32_t k, double* values, int32_t* choices, int threads) const {
+    bool best_trees(const double* part, int32_t n_labels, int32_t k, double* values, int32_t* choices,
+                    int threads) const {
         each_sentence(threads, [&](int64_t i, TreeOracles& oracles) {
-            oracles.best_trees(part + arcs_[i] * n_labels, length(i), n_labels, k, values + i, n_sentences(), choices + offsets_[i],
-                               n_tokens());
+            oracles.best_trees(part + arcs_[i] * n_labels, length(i), n_labels, k, values + i, n_sentences(),
+                               choices + offsets_[i], n_tokens());
         });
         return all_found(values);
     }
 
-private:
+  private:
     int32_t length(int64_t i) const { return static_cast<int32_t>(offsets_[i + 1] - offsets_[i]); }
 
     bool all_found(const double* values) const {

@@ -13,10 +13,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/threads.hpp"
 #include "dependency_trees/arc_templates.hpp"
 #include "dependency_trees/arcs.hpp"
 #include "input/attribute_table.hpp"
-#include "base/threads.hpp"
 
 namespace parsimon {
 
@@ -24,7 +24,8 @@ namespace parsimon {
 class ArcDictionary {
   public:
     explicit ArcDictionary(std::vector<ArcTemplate> templates)
-        : templates_(std::move(templates)), tables_(templates_.size()), ends_(templates_.size()), first_(templates_.size() + 1, 0) {
+        : templates_(std::move(templates)), tables_(templates_.size()), ends_(templates_.size()),
+          first_(templates_.size() + 1, 0) {
         for (const ArcTemplate& t : templates_)
             for (int s = 0; s < 2; ++s) {
                 const auto at = std::find(sides_[s].begin(), sides_[s].end(), t.side[s]);
@@ -45,8 +46,8 @@ class ArcDictionary {
 
     // Those that fire on at least `cutoff` of the given arcs (the head of every token, −1 for none), as in McDonald's
     // MSTParser. They are numbered in the order in which they reach it.
-    static ArcDictionary supported(std::vector<ArcTemplate> templates, const ArcSentences& sentences, const int32_t* heads,
-                                   int32_t cutoff, int threads) {
+    static ArcDictionary supported(std::vector<ArcTemplate> templates, const ArcSentences& sentences,
+                                   const int32_t* heads, int32_t cutoff, int threads) {
         ArcDictionary out(std::move(templates));
         std::vector<std::vector<uint64_t>> keys(out.n_templates());
         parallel_for(out.n_templates(), threads, [&](int64_t t, int) {
@@ -119,7 +120,8 @@ class ArcDictionary {
     }
 
     // Appends the attributes of one arc.
-    void attributes(const ArcSentences& sentences, int64_t i, int32_t head, int32_t modifier, std::vector<int32_t>& out) const {
+    void attributes(const ArcSentences& sentences, int64_t i, int32_t head, int32_t modifier,
+                    std::vector<int32_t>& out) const {
         for (int32_t t = 0; t < n_templates(); ++t) {
             const AttributeTable& table = tables_[t];
             if (!table.size()) continue;
@@ -197,7 +199,9 @@ class ArcTokenCells {
     static constexpr int32_t width = 1 + 2 + ArcLengths::n + ArcLengths::n_codes;
 
     // Where the cells of a template are, among those of a token.
-    static int32_t place(bool direction, bool length) { return direction ? (length ? 3 + ArcLengths::n : 1) : (length ? 3 : 0); }
+    static int32_t place(bool direction, bool length) {
+        return direction ? (length ? 3 + ArcLengths::n : 1) : (length ? 3 : 0);
+    }
 
     void resize(const ArcSentences& sentences, int64_t first, int64_t last) {
         sentences_ = &sentences;
@@ -247,7 +251,8 @@ class ArcVisitor {
         int32_t cell, attribute;
     };
 
-    ArcVisitor(const ArcDictionary& dictionary, const ArcSentences& sentences) : dictionary_(&dictionary), sentences_(&sentences) {
+    ArcVisitor(const ArcDictionary& dictionary, const ArcSentences& sentences)
+        : dictionary_(&dictionary), sentences_(&sentences) {
         for (int s = 0; s < 2; ++s) keys_[s].resize(dictionary.sides(s).size());
         between_.resize(sentences.n_columns());
     }
@@ -258,8 +263,8 @@ class ArcVisitor {
         ++stamp_;
     }
 
-    // consume(cells, hits, n): the attributes of a template that fire, and in which cells, those of arcs or of tokens. It
-    // is about to look at `numbers`, one an attribute (or null).
+    // consume(cells, hits, n): the attributes of a template that fire, and in which cells, those of arcs or of tokens.
+    // It is about to look at `numbers`, one an attribute (or null).
     template <class Consume>
     void visit(int32_t t, double* arcs, ArcTokenCells& tokens, const double* numbers, Consume&& consume) {
         const AttributeTable& table = dictionary_->table(t);
@@ -272,7 +277,8 @@ class ArcVisitor {
         } else {
             Sink<Consume> sink{*this, table, arcs, numbers, consume};
             const Keys &head = keys(0, t), &modifier = keys(1, t);
-            if (what.between < 0 && head.start.empty() && modifier.start.empty()) of_arcs<false>(t, head, modifier, sink);
+            if (what.between < 0 && head.start.empty() && modifier.start.empty())
+                of_arcs<false>(t, head, modifier, sink);
             else of_arcs<true>(t, head, modifier, sink);
         }
     }
@@ -288,8 +294,9 @@ class ArcVisitor {
         int32_t end(int32_t p) const { return start.empty() ? p + 1 : start[p + 1]; }
     };
 
-    // The keys of all different values that a column has between two places. From a modifier outwards, what is between it
-    // and a head is also between it and the next one, so a list for either side of it and a number an arc are enough.
+    // The keys of all different values that a column has between two places. From a modifier outwards, what is between
+    // it and a head is also between it and the next one, so a list for either side of it and a number an arc are
+    // enough.
     struct Between {
         int64_t stamp = -1;
         std::vector<uint64_t> key;
@@ -369,7 +376,8 @@ class ArcVisitor {
         if (out.stamp == stamp_) return out;
         out.stamp = stamp_;
         const std::vector<ArcTest>& tests = (*dictionary_)[t].side[s];
-        const bool single = std::all_of(tests.begin(), tests.end(), [&](const ArcTest& test) { return sentences_->single(test.column); });
+        const bool single = std::all_of(tests.begin(), tests.end(),
+                                        [&](const ArcTest& test) { return sentences_->single(test.column); });
         out.key.clear();
         out.start.clear();
         if (!single) out.start.push_back(0);
@@ -390,7 +398,8 @@ class ArcVisitor {
                         else out.key[first + k] = h;
                     }
             }
-            for (size_t k = first; k < out.key.size(); ++k) out.key[k] = tests.empty() ? 0 : arc_key::finished(out.key[k]);
+            for (size_t k = first; k < out.key.size(); ++k)
+                out.key[k] = tests.empty() ? 0 : arc_key::finished(out.key[k]);
             if (!single) out.start.push_back(static_cast<int32_t>(out.key.size()));
         }
         return out;
@@ -486,11 +495,12 @@ class ArcVisitor {
 
 // scores = Φ w of the sentences first … last − 1, laid end to end. Template after template over some sentences, so that
 // a template's table and weights stay in the cache.
-inline void arc_scores(const ArcDictionary& dictionary, const ArcSentences& sentences, int64_t first, int64_t last, const double* w,
-                       double* out, int threads) {
+inline void arc_scores(const ArcDictionary& dictionary, const ArcSentences& sentences, int64_t first, int64_t last,
+                       const double* w, double* out, int threads) {
     const auto& arcs = sentences.arcs();
     std::fill(out, out + (arcs[last] - arcs[first]), 0.0);
-    const auto cuts = balanced_cuts(arcs.data() + first, last - first, std::max<int64_t>(16, (arcs[last] - arcs[first]) >> 14));
+    const auto cuts =
+        balanced_cuts(arcs.data() + first, last - first, std::max<int64_t>(16, (arcs[last] - arcs[first]) >> 14));
     parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
         const int64_t begin = first + cuts[piece], end = first + cuts[piece + 1];
         ArcVisitor visitor(dictionary, sentences);
@@ -511,12 +521,13 @@ inline void arc_scores(const ArcDictionary& dictionary, const ArcSentences& sent
 }
 
 // out += Φᵀ parts. Threads over templates: each has a range of `out` of its own.
-inline void arc_pullback(const ArcDictionary& dictionary, const ArcSentences& sentences, int64_t first, int64_t last, const double* parts,
-                         double* out, int threads) {
+inline void arc_pullback(const ArcDictionary& dictionary, const ArcSentences& sentences, int64_t first, int64_t last,
+                         const double* parts, double* out, int threads) {
     const auto& arcs = sentences.arcs();
     ArcTokenCells tokens;
     tokens.resize(sentences, first, last);
-    parallel_for(last - first, threads, [&](int64_t k, int) { tokens.take(first + k, parts + arcs[first + k] - arcs[first]); });
+    parallel_for(last - first, threads,
+                 [&](int64_t k, int) { tokens.take(first + k, parts + arcs[first + k] - arcs[first]); });
     parallel_for(dictionary.n_templates(), threads, [&](int64_t t, int) {
         if (!dictionary.table(static_cast<int32_t>(t)).size()) return;
         ArcVisitor visitor(dictionary, sentences);
@@ -525,7 +536,8 @@ inline void arc_pullback(const ArcDictionary& dictionary, const ArcSentences& se
         };
         for (int64_t i = first; i < last; ++i) {
             visitor.begin(i);
-            visitor.visit(static_cast<int32_t>(t), const_cast<double*>(parts) + arcs[i] - arcs[first], tokens, out, add);
+            visitor.visit(static_cast<int32_t>(t), const_cast<double*>(parts) + arcs[i] - arcs[first], tokens, out,
+                          add);
         }
     });
 }

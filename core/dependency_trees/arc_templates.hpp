@@ -25,7 +25,8 @@ class ArcSentences {
 
     ArcSentences(std::vector<int64_t> offsets, std::vector<ArcColumn> columns)
         : offsets_(std::move(offsets)), columns_(std::move(columns)), arcs_{0} {
-        for (int64_t i = 0; i < size(); ++i) arcs_.push_back(arcs_.back() + static_cast<int64_t>(length(i)) * (length(i) + 1));
+        for (int64_t i = 0; i < size(); ++i)
+            arcs_.push_back(arcs_.back() + static_cast<int64_t>(length(i)) * (length(i) + 1));
     }
 
     int64_t size() const { return static_cast<int64_t>(offsets_.size()) - 1; }
@@ -57,9 +58,7 @@ class ArcSentences {
 struct ArcLengths {
     static constexpr int32_t n = 9, from_root = 8;
 
-    static int32_t bucket(int32_t length) {
-        return length <= 5 ? length - 1 : length <= 10 ? 5 : length <= 20 ? 6 : 7;
-    }
+    static int32_t bucket(int32_t length) { return length <= 5 ? length - 1 : length <= 10 ? 5 : length <= 20 ? 6 : 7; }
     // Direction (0: the head is before the modifier) and length in one number.
     static int32_t code(int32_t head, int32_t modifier) {
         if (head == 0) return from_root;
@@ -129,7 +128,8 @@ inline uint64_t of(const ArcTemplate& t, const int32_t* value) {
 
 // body(key, values) for every attribute of one arc: for all combinations of values that the tests find.
 template <class Body>
-void each_attribute(const ArcTemplate& t, const ArcSentences& sentences, int64_t i, int32_t head, int32_t modifier, Body&& body) {
+void each_attribute(const ArcTemplate& t, const ArcSentences& sentences, int64_t i, int32_t head, int32_t modifier,
+                    Body&& body) {
     std::span<const int32_t> found[ArcTemplate::most_tests];
     int32_t n = 0;
     const int32_t place[2] = {head, modifier};

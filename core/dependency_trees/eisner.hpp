@@ -114,7 +114,7 @@ struct LogSpans {
 };
 
 class Eisner {
-public:
+  public:
     // The score of the best projective tree; head[m − 1] is the head of token m. −∞ when there is none.
     double best(const double* score, int32_t n, bool single_root, int32_t* head) {
         if (!are_scores(score, n)) return not_numbers;
@@ -141,7 +141,7 @@ public:
         return shift + spread_all<LogSpans>(n, single_root, marginal);
     }
 
-private:
+  private:
     static constexpr int32_t most_summed = 300;  // tokens; sums stay below 6.75^n
 
     // From which Z on sums of doubles will do. Weights are 1 at most and there are fewer than 6.75^n trees, so an
@@ -178,14 +178,17 @@ private:
         rooted_.resize(n);
         share_.resize(n + 1);
         auto& [right, left, arc_right, arc_left, hung, hanging] = inside_;
-        const auto combine = [&](const double* a, const double* b, int64_t k) { return Algebra::combine(a, b, k, share_.data()); };
+        const auto combine = [&](const double* a, const double* b, int64_t k) {
+            return Algebra::combine(a, b, k, share_.data());
+        };
         for (int64_t i = 0; i < n; ++i) {
             right.set(i, i, Algebra::one);
             left.set(i, i, Algebra::one);
         }
         for (int32_t width = 1; width < n; ++width)
             for (int32_t i = 0, j = width; j < n; ++i, ++j) {
-                const double join = join_[static_cast<int64_t>(i) * n + j] = combine(right.row(i, i), left.column(i + 1, j), width);
+                const double join = join_[static_cast<int64_t>(i) * n + j] =
+                    combine(right.row(i, i), left.column(i + 1, j), width);
                 arc_right.set(i, j, Algebra::times(join, arc_[arc_at(n, i + 1, j + 1)]));
                 arc_left.set(i, j, Algebra::times(join, arc_[arc_at(n, j + 1, i + 1)]));
                 right.set(i, j, combine(arc_right.row(i, i + 1), right.column(i + 1, j), width));
@@ -225,7 +228,9 @@ private:
                 head[first] = j + 1;
                 todo_.push_back({i, first, false});
             }
-            const auto cut = first + static_cast<int32_t>(which(right.row(first, first), left.column(first + 1, last), last - first));
+            const auto cut =
+                first
+                + static_cast<int32_t>(which(right.row(first, first), left.column(first + 1, last), last - first));
             todo_.push_back({first, cut, true});
             todo_.push_back({cut + 1, last, false});
         }
@@ -233,7 +238,8 @@ private:
 
     // The probability of what a sum stands for goes to its terms by their shares.
     template <class Algebra>
-    void spread(double probability, double sum, const double* a, const double* b, double* to_a, double* to_b, int64_t n) {
+    void spread(double probability, double sum, const double* a, const double* b, double* to_a, double* to_b,
+                int64_t n) {
         if (!(probability > 0)) return;
         double* share = share_.data();
         Algebra::shares(a, b, n, sum, probability, share);
@@ -253,8 +259,8 @@ private:
         for (int32_t r = n - 1; r >= 0; --r) {
             spread<Algebra>(to.hung[r + 1], hung[r + 1], hanging.data(), right.column(0, r), to.hanging.data(),
                             to.right.column(0, r), r + 1);
-            spread<Algebra>(to.hanging[r], rooted_[r], hung.data(), left.column(0, r), to.hung.data(), to.left.column(0, r),
-                            single_root ? 1 : r + 1);
+            spread<Algebra>(to.hanging[r], rooted_[r], hung.data(), left.column(0, r), to.hung.data(),
+                            to.left.column(0, r), single_root ? 1 : r + 1);
             marginal[arc_at(n, 0, r + 1)] = to.hanging[r];
             marginal[arc_at(n, r + 1, r + 1)] = 0.0;
         }
@@ -267,8 +273,8 @@ private:
                 const double along = to.arc_right.sum(i, j), against = to.arc_left.sum(i, j);
                 marginal[arc_at(n, i + 1, j + 1)] = along;
                 marginal[arc_at(n, j + 1, i + 1)] = against;
-                spread<Algebra>(along + against, join_[static_cast<int64_t>(i) * n + j], right.row(i, i), left.column(i + 1, j),
-                                to.right.row(i, i), to.left.column(i + 1, j), width);
+                spread<Algebra>(along + against, join_[static_cast<int64_t>(i) * n + j], right.row(i, i),
+                                left.column(i + 1, j), to.right.row(i, i), to.left.column(i + 1, j), width);
             }
         return Algebra::log(hung[n]);
     }

@@ -14,11 +14,11 @@ namespace parsimon {
 // Arcs may have labels: a choice for a token is head · n_labels + label.
 template <class Finder>
 class BestTrees {
-public:
+  public:
     // values[r · value_stride], choices[r · choice_stride + m − 1] for r < k; −∞ and −1 where there are fewer trees.
     // `part` is n × (n + 1) × n_labels.
-    void find(Finder& finder, const double* part, int32_t n, int32_t n_labels, bool single_root, int32_t k, double* values,
-              int64_t value_stride, int32_t* choices, int64_t choice_stride) {
+    void find(Finder& finder, const double* part, int32_t n, int32_t n_labels, bool single_root, int32_t k,
+              double* values, int64_t value_stride, int32_t* choices, int64_t choice_stride) {
         part_ = part;
         n_ = n;
         n_labels_ = n_labels;
@@ -43,9 +43,9 @@ public:
         }
     }
 
-private:
-    // The best tree of a part: trees with these choices for the first `fixed` tokens, and for the next one none of those
-    // that are `barred`.
+  private:
+    // The best tree of a part: trees with these choices for the first `fixed` tokens, and for the next one none of
+    // those that are `barred`.
     struct Found {
         double value;
         std::vector<int32_t> choice;

@@ -27,13 +27,13 @@
 #include <vector>
 
 #include "dependency_trees/arcs.hpp"
-#include "kernels/kernels.hpp"
 #include "dependency_trees/wide_number.hpp"
+#include "kernels/kernels.hpp"
 
 namespace parsimon {
 
 class MatrixTree {
-public:
+  public:
     // log Z, −∞ when there is no tree; marginals of arcs, n × (n + 1), which may take the place of the scores.
     double log_partition(const double* score, int32_t n, bool single_root, double* marginal) {
         if (!are_scores(score, n)) return not_numbers;
@@ -51,7 +51,7 @@ public:
         return log_z_;
     }
 
-private:
+  private:
     // Doubles will do while every d is well inside their range: what is rounded to zero is below 1e-308, so less than
     // 1e-178 of any d, and marginals are quotients of two: none is off by more than 1e-48, though those below that may
     // come out as zero. Wide numbers always do.

@@ -10,7 +10,7 @@
 namespace parsimon {
 
 class SpanningTree {
-public:
+  public:
     // The score of the best tree; head[m − 1] is the head of token m. −∞ when there is no tree. `single_root`: only
     // one token may hang on the root.
     double best(const double* score, int32_t n, bool single_root, int32_t* head) {
@@ -25,7 +25,7 @@ public:
         return tree_score(score, n, head);
     }
 
-private:
+  private:
     // A node is the root (0), a token, or a contracted cycle (n + 1 …, in the order of contraction).
     struct Node {
         int32_t from, into;  // the best arc that enters it: token or root → token inside
@@ -133,11 +133,13 @@ private:
         for (auto at = static_cast<int32_t>(node_.size()) - 1; at > 0; --at) {
             if (node_[at].settled) continue;
             head[node_[at].into - 1] = node_[at].from;
-            for (int32_t inside = node_[at].into; inside != at; inside = node_[inside].parent) node_[inside].settled = true;
+            for (int32_t inside = node_[at].into; inside != at; inside = node_[inside].parent)
+                node_[inside].settled = true;
         }
     }
 
-    std::vector<double> into_score_;   // [n][n + 1]: the best arc from every token (or the root) into a node, −∞ from inside
+    std::vector<double>
+        into_score_;  // [n][n + 1]: the best arc from every token (or the root) into a node, −∞ from inside
     std::vector<int32_t> into_token_;  // [n][n + 1]: the token it enters; only for contracted nodes
     std::vector<Node> node_;
     std::vector<int32_t> top_;   // [n + 1]: the outermost node around each token

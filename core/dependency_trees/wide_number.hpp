@@ -9,7 +9,7 @@ namespace parsimon {
 
 // digits · 2^(512 · power), with digits in [2^−256, 2^256) or zero.
 class Wide {
-public:
+  public:
     Wide() = default;
     explicit Wide(double value) : Wide(value, 0) {}
 
@@ -35,9 +35,11 @@ public:
     bool operator>(double zero) const { return digits_ > zero; }  // only to be compared with 0
 
     // As a double, if it can be one: probabilities.
-    explicit operator double() const { return power_ == 0 ? digits_ : std::ldexp(digits_, static_cast<int>(512 * power_)); }
+    explicit operator double() const {
+        return power_ == 0 ? digits_ : std::ldexp(digits_, static_cast<int>(512 * power_));
+    }
 
-private:
+  private:
     static constexpr double up = 0x1p512, down = 0x1p-512, log_base = 512 * 0.693147180559945309417;
 
     Wide(double digits, int64_t power) : digits_(digits), power_(power) {

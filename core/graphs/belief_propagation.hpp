@@ -1,5 +1,5 @@
-// Loopy belief propagation on discrete variables (Pearl 1988; Kschischang, Frey & Loeliger 2001): sums or maxima over states
-// are passed along edges until they no longer change. On a tree the answers are exact.
+// Loopy belief propagation on discrete variables (Pearl 1988; Kschischang, Frey & Loeliger 2001): sums or maxima over
+// states are passed along edges until they no longer change. On a tree the answers are exact.
 //
 //     m_{u→v}(y) = ⊕_x [θ_u(x) + θ_uv(x, y) + Σ_{t ≠ v} m_{t→u}(x)]        ⊕: log Σ exp, or max
 //
@@ -46,10 +46,10 @@ struct MaxProduct {
 };
 
 struct PropagationSettings {
-    double tol;       // of the largest change of a message
+    double tol;  // of the largest change of a message
     int max_sweeps;
-    double damping;   // the share of the old message in the new one
-    bool adaptive;    // more damping where changes do not get smaller
+    double damping;  // the share of the old message in the new one
+    bool adaptive;   // more damping where changes do not get smaller
     int threads;
 };
 
@@ -87,14 +87,16 @@ class Propagation {
         for (int64_t x = 0; x < n; ++x) out[x] = in[x] > impossible ? total[x] - in[x] : without(place, s, x);
     }
 
-    // The message that goes out along half-edge s, from the cavity there. Returns how much it differs from the one before.
+    // The message that goes out along half-edge s, from the cavity there. Returns how much it differs from the one
+    // before.
     double send(int64_t s, int64_t n, const double* cavity, double damping, double* out) const {
         const HalfEdge& half = scored_.half[s];
         const double *score = scores_.edge + half.scores, *old = message_.data() + half.out;
         const int64_t m = states(half.to);
         double high = impossible, change = 0;
         for (int64_t y = 0; y < m; ++y) {
-            out[y] = Product::template over<K>(n, [&](int64_t x) { return cavity[x] + score[x * half.own + y * half.other]; });
+            out[y] = Product::template over<K>(
+                n, [&](int64_t x) { return cavity[x] + score[x * half.own + y * half.other]; });
             high = std::max(high, out[y]);
         }
         for (int64_t y = 0; y < m; ++y) {
@@ -127,7 +129,8 @@ struct PropagationRoom {
     explicit PropagationRoom(int64_t states) : total(states), cavity(states), message(states) {}
 };
 
-// --- Schedules: which messages are renewed in what order. A sweep renews as many as there are. ---------------------------
+// --- Schedules: which messages are renewed in what order. A sweep renews as many as there are.
+// ---------------------------
 
 // Variable after variable: towards the root of a breadth-first forest, then away from it. A tree needs one sweep.
 template <class Passing>
@@ -209,7 +212,8 @@ class Flooding {
 // Items by priority, the largest on top (the first of equals), which can be changed at any time.
 class PriorityQueue {
   public:
-    explicit PriorityQueue(std::vector<double> priority) : priority_(std::move(priority)), heap_(priority_.size()), at_(priority_.size()) {
+    explicit PriorityQueue(std::vector<double> priority)
+        : priority_(std::move(priority)), heap_(priority_.size()), at_(priority_.size()) {
         std::iota(heap_.begin(), heap_.end(), int64_t{0});
         at_ = heap_;
         for (int64_t i = size() / 2; i-- > 0;) sink(i);
@@ -226,7 +230,9 @@ class PriorityQueue {
     }
 
   private:
-    bool before(int64_t a, int64_t b) const { return priority_[a] > priority_[b] || (priority_[a] == priority_[b] && a < b); }
+    bool before(int64_t a, int64_t b) const {
+        return priority_[a] > priority_[b] || (priority_[a] == priority_[b] && a < b);
+    }
     void put(int64_t i, int64_t item) { heap_[i] = item, at_[item] = i; }
     void rise(int64_t i) {
         const int64_t item = heap_[i];
@@ -254,8 +260,9 @@ class Residual {
     static constexpr bool exact_on_trees = false, split = false;
 
     Residual(Passing& passing, const Component& component, int)
-        : passing_(passing), base_(passing.scored().in[component.first]), first_(passing.scored().start[component.first]),
-          next_(passing.scored().in[component.last] - base_), room_(passing.scored().most_states), queue_(all_changes(component)) {}
+        : passing_(passing), base_(passing.scored().in[component.first]),
+          first_(passing.scored().start[component.first]), next_(passing.scored().in[component.last] - base_),
+          room_(passing.scored().most_states), queue_(all_changes(component)) {}
 
     double sweep(double damping, double tol) {
         const ScoredGraph& scored = passing_.scored();
@@ -284,7 +291,8 @@ class Residual {
         passing_.gather(p, room_.total.data());
         for (int64_t s = scored.start[p]; s < scored.start[p + 1]; ++s) {
             passing_.cavity(p, s, room_.total.data(), room_.cavity.data());
-            found(s, passing_.send(s, passing_.states(p), room_.cavity.data(), 0.0, next_.data() + scored.half[s].out - base_));
+            found(s, passing_.send(s, passing_.states(p), room_.cavity.data(), 0.0,
+                                   next_.data() + scored.half[s].out - base_));
         }
     }
 
@@ -302,7 +310,8 @@ class Residual {
     PriorityQueue queue_;
 };
 
-// --- The whole -----------------------------------------------------------------------------------------------------------
+// --- The whole
+// -----------------------------------------------------------------------------------------------------------
 
 // Messages as they are kept between calls, edge by edge: that to the first end, then that to the second.
 struct KeptMessages {
@@ -312,7 +321,8 @@ struct KeptMessages {
 
 // visit(message, the same as kept, how many numbers) for all messages of a component.
 template <class Passing, class Visit>
-void each_message(const Graph& graph, Passing& passing, const Component& component, const KeptMessages& kept, Visit&& visit) {
+void each_message(const Graph& graph, Passing& passing, const Component& component, const KeptMessages& kept,
+                  Visit&& visit) {
     const ScoredGraph& scored = passing.scored();
     for (int64_t p = component.first; p < component.last; ++p) {
         const int32_t v = scored.node[p], n = graph.arity[v];
@@ -334,16 +344,18 @@ void recall(const Graph& graph, Passing& passing, const Component& component, co
 
 // Messages that did not settle are no good to start from.
 template <class Passing>
-void remember(const Graph& graph, Passing& passing, const Component& component, const KeptMessages& kept, bool settled) {
+void remember(const Graph& graph, Passing& passing, const Component& component, const KeptMessages& kept,
+              bool settled) {
     each_message(graph, passing, component, kept, [settled](const double* message, double* old, int64_t n) {
         for (int64_t x = 0; x < n; ++x) old[x] = settled ? message[x] : 0.0;
     });
 }
 
-// Sweeps over one component until messages stand still. Where they do not, every ten sweeps damping goes halfway to one.
+// Sweeps over one component until messages stand still. Where they do not, every ten sweeps damping goes halfway to
+// one.
 template <template <class> class Schedule, class Passing>
-void settle(Passing& passing, const Component& component, const PropagationSettings& settings, int threads, int32_t& sweeps, double& residual,
-            double& damping) {
+void settle(Passing& passing, const Component& component, const PropagationSettings& settings, int threads,
+            int32_t& sweeps, double& residual, double& damping) {
     constexpr int patience = 10;
     constexpr double most_damping = 0.9, too_little = 0.9;
     using Plan = Schedule<Passing>;
@@ -356,15 +368,17 @@ void settle(Passing& passing, const Component& component, const PropagationSetti
         if (exact) residual = 0;
         if (residual <= settings.tol || sweeps >= settings.max_sweeps) return;
         if (sweeps % patience) continue;
-        if (settings.adaptive && !(residual < too_little * before)) damping = std::max(damping, std::min(most_damping, (1 + damping) / 2));
+        if (settings.adaptive && !(residual < too_little * before))
+            damping = std::max(damping, std::min(most_damping, (1 + damping) / 2));
         before = residual;
     }
 }
 
-// Messages from those that were kept to those that no longer change, which are kept in turn. Components run side by side;
-// large ones with threads of their own, if the schedule knows how to use them.
+// Messages from those that were kept to those that no longer change, which are kept in turn. Components run side by
+// side; large ones with threads of their own, if the schedule knows how to use them.
 template <template <class> class Schedule, class Passing>
-PropagationReport propagate(const Graph& graph, Passing& passing, const PropagationSettings& settings, const KeptMessages& kept) {
+PropagationReport propagate(const Graph& graph, Passing& passing, const PropagationSettings& settings,
+                            const KeptMessages& kept) {
     constexpr int64_t large = 1 << 13;
     const ScoredGraph& scored = passing.scored();
     const auto n = static_cast<int64_t>(scored.components.size());
@@ -385,11 +399,13 @@ PropagationReport propagate(const Graph& graph, Passing& passing, const Propagat
     parallel_for(n, settings.threads, [&](int64_t c, int) {
         if (!alone(c)) run(c, 1);
     });
-    PropagationReport report{std::vector<int32_t>(graph.n_instances(), 0), std::vector<double>(graph.n_instances(), 0.0),
+    PropagationReport report{std::vector<int32_t>(graph.n_instances(), 0),
+                             std::vector<double>(graph.n_instances(), 0.0),
                              std::vector<double>(graph.n_instances(), 0.0)};
     for (int64_t c = 0; c < n; ++c) {
         const int32_t v = scored.node[scored.components[c].first];
-        const int64_t i = std::upper_bound(graph.node_start.begin(), graph.node_start.end(), v) - graph.node_start.begin() - 1;
+        const int64_t i =
+            std::upper_bound(graph.node_start.begin(), graph.node_start.end(), v) - graph.node_start.begin() - 1;
         report.sweeps[i] = std::max(report.sweeps[i], sweeps[c]);
         report.residual[i] = std::max(report.residual[i], residual[c]);
         report.damping[i] = std::max(report.damping[i], damping[c]);
@@ -410,10 +426,11 @@ inline double normalise(double* weight, int64_t n) {
 //
 //     log Z = Σ_v (1 − d_v) log Z_v + Σ_e log Z_e
 //
-// with Z_v and Z_e what beliefs are divided by. At a fixed point its derivatives by messages are zero, so those by scores are
-// the beliefs. Where an edge does not score, its belief is the product of its ends'.
+// with Z_v and Z_e what beliefs are divided by. At a fixed point its derivatives by messages are zero, so those by
+// scores are the beliefs. Where an edge does not score, its belief is the product of its ends'.
 template <class Passing>
-void beliefs(const Graph& graph, const Passing& passing, const GraphScores& scores, double* log_z, double* node, double* edge, int threads) {
+void beliefs(const Graph& graph, const Passing& passing, const GraphScores& scores, double* log_z, double* node,
+             double* edge, int threads) {
     const ScoredGraph& scored = passing.scored();
     std::vector<double> of_node(graph.n_nodes()), of_edge(graph.n_edges(), 0.0), total(graph.node_at.back());
     in_pieces(graph.n_nodes(), 64, threads, [&](int64_t v, int) {
@@ -425,7 +442,8 @@ void beliefs(const Graph& graph, const Passing& passing, const GraphScores& scor
     });
     std::vector<PropagationRoom> rooms(std::max(threads, 1), PropagationRoom(scored.most_states));
     in_pieces(graph.n_edges(), 512, threads, [&](int64_t e, int worker) {
-        const int64_t u = graph.first(e), v = graph.second(e), Ku = graph.arity[u], Kv = graph.arity[v], s = scored.half_of[e];
+        const int64_t u = graph.first(e), v = graph.second(e), Ku = graph.arity[u], Kv = graph.arity[v],
+                      s = scored.half_of[e];
         double* out = edge + graph.edge_at[e];
         if (s < 0) {
             const double *p = node + graph.node_at[u], *q = node + graph.node_at[v];
@@ -451,8 +469,8 @@ void beliefs(const Graph& graph, const Passing& passing, const GraphScores& scor
     }
 }
 
-// States one by one, each the best given those already chosen around it and what the others say. In a tree variables come
-// after their parents, so that the output is one of the best, whichever of equals is taken.
+// States one by one, each the best given those already chosen around it and what the others say. In a tree variables
+// come after their parents, so that the output is one of the best, whichever of equals is taken.
 template <class Passing>
 void decode(const Graph& graph, Passing& passing, const GraphScores& scores, int32_t* state, int threads) {
     const ScoredGraph& scored = passing.scored();
@@ -471,7 +489,8 @@ void decode(const Graph& graph, Passing& passing, const GraphScores& scores, int
     std::vector<PropagationRoom> rooms(std::max(threads, 1), PropagationRoom(scored.most_states));
     const auto n = static_cast<int64_t>(scored.components.size());
     parallel_for(n, threads, [&](int64_t c, int worker) {
-        for (int64_t p = scored.components[c].first; p < scored.components[c].last; ++p) choose(p, rooms[worker].total.data());
+        for (int64_t p = scored.components[c].first; p < scored.components[c].last; ++p)
+            choose(p, rooms[worker].total.data());
     });
     for (int64_t p = 0; p < graph.n_nodes(); ++p)
         if (!scored.degree(p)) choose(p, rooms[0].total.data());
@@ -490,7 +509,8 @@ auto with_propagation(const Graph& graph, const ScoredGraph& scored, const Graph
 
 // Schedules by number.
 template <class Passing>
-PropagationReport propagate(int schedule, const Graph& graph, Passing& passing, const PropagationSettings& settings, const KeptMessages& kept) {
+PropagationReport propagate(int schedule, const Graph& graph, Passing& passing, const PropagationSettings& settings,
+                            const KeptMessages& kept) {
     switch (schedule) {
         case 0: return propagate<Sequential>(graph, passing, settings, kept);
         case 1: return propagate<Flooding>(graph, passing, settings, kept);
@@ -498,8 +518,9 @@ PropagationReport propagate(int schedule, const Graph& graph, Passing& passing, 
     }
 }
 
-inline PropagationReport graph_marginals(const Graph& graph, const GraphScores& scores, int schedule, const PropagationSettings& settings,
-                                         const KeptMessages& kept, double* log_z, double* node, double* edge) {
+inline PropagationReport graph_marginals(const Graph& graph, const GraphScores& scores, int schedule,
+                                         const PropagationSettings& settings, const KeptMessages& kept, double* log_z,
+                                         double* node, double* edge) {
     const ScoredGraph scored(graph, scores.edge);
     return with_propagation<SumProduct>(graph, scored, scores, [&](auto& passing) {
         PropagationReport report = propagate(schedule, graph, passing, settings, kept);
@@ -508,8 +529,8 @@ inline PropagationReport graph_marginals(const Graph& graph, const GraphScores& 
     });
 }
 
-inline PropagationReport graph_argmax(const Graph& graph, const GraphScores& scores, int schedule, const PropagationSettings& settings,
-                                      const KeptMessages& kept, int32_t* state) {
+inline PropagationReport graph_argmax(const Graph& graph, const GraphScores& scores, int schedule,
+                                      const PropagationSettings& settings, const KeptMessages& kept, int32_t* state) {
     const ScoredGraph scored(graph, scores.edge);
     return with_propagation<MaxProduct>(graph, scored, scores, [&](auto& passing) {
         PropagationReport report = propagate(schedule, graph, passing, settings, kept);

@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "graphs/graph.hpp"
 #include "base/random.hpp"
+#include "graphs/graph.hpp"
 
 namespace parsimon {
 
@@ -24,8 +24,10 @@ struct GibbsSettings {
 // One chain of states, variable by variable; −1 for one that has none yet.
 class GibbsChain {
   public:
-    GibbsChain(const Graph& graph, const ScoredGraph& scored, const GraphScores& scores, std::vector<int32_t> state, SplitMix random)
-        : graph_(graph), scored_(scored), scores_(scores), state_(std::move(state)), weight_(scored.most_states), random_(random) {}
+    GibbsChain(const Graph& graph, const ScoredGraph& scored, const GraphScores& scores, std::vector<int32_t> state,
+               SplitMix random)
+        : graph_(graph), scored_(scored), scores_(scores), state_(std::move(state)), weight_(scored.most_states),
+          random_(random) {}
 
     const std::vector<int32_t>& state() const { return state_; }
 
@@ -70,8 +72,8 @@ class GibbsChain {
 };
 
 // Draws [n_draws][n] from p(y) ∝ exp(score), nearly: chain c gives the draws c, c + chains, …
-inline bool graph_sample(const Graph& graph, const GraphScores& scores, const GibbsSettings& settings, const int32_t* start, int64_t n_draws,
-                         int32_t* states) {
+inline bool graph_sample(const Graph& graph, const GraphScores& scores, const GibbsSettings& settings,
+                         const int32_t* start, int64_t n_draws, int32_t* states) {
     const ScoredGraph scored(graph, scores.edge);
     std::atomic<bool> feasible{true};
     parallel_for(settings.chains, settings.threads, [&](int64_t c, int) {
@@ -79,7 +81,10 @@ inline bool graph_sample(const Graph& graph, const GraphScores& scores, const Gi
         int64_t sweeps = settings.burn_in;
         for (int64_t draw = c; draw < n_draws; draw += settings.chains, sweeps = settings.thin) {
             for (int64_t i = 0; i < sweeps; ++i)
-                if (!chain.sweep()) { feasible = false; return; }
+                if (!chain.sweep()) {
+                    feasible = false;
+                    return;
+                }
             std::copy(chain.state().begin(), chain.state().end(), states + draw * graph.n_nodes());
         }
     });

@@ -1,7 +1,7 @@
 // Discrete variables, and pairs of them that are scored together: a batch of graphs as one disjoint union.
 //
-// Part scores are flat. Those of nodes go variable by variable, K_v numbers each; those of edges go edge by edge, K_u × K_v
-// numbers each, the states of the first end being the rows.
+// Part scores are flat. Those of nodes go variable by variable, K_v numbers each; those of edges go edge by edge, K_u ×
+// K_v numbers each, the states of the first end being the rows.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,10 @@ struct Graph {
     std::vector<int64_t> node_start, edge_start;  // [instances + 1]: the variables and the edges of each instance
     std::vector<int64_t> node_at, edge_at;        // [n + 1], [E + 1]: where the parts of each start
 
-    Graph(std::vector<int32_t> arities, std::vector<int32_t> edges, std::vector<int64_t> nodes_of, std::vector<int64_t> edges_of)
-        : arity(std::move(arities)), ends(std::move(edges)), node_start(std::move(nodes_of)), edge_start(std::move(edges_of)),
-          node_at(arity.size() + 1), edge_at(ends.size() / 2 + 1) {
+    Graph(std::vector<int32_t> arities, std::vector<int32_t> edges, std::vector<int64_t> nodes_of,
+          std::vector<int64_t> edges_of)
+        : arity(std::move(arities)), ends(std::move(edges)), node_start(std::move(nodes_of)),
+          edge_start(std::move(edges_of)), node_at(arity.size() + 1), edge_at(ends.size() / 2 + 1) {
         for (int64_t v = 0; v < n_nodes(); ++v) node_at[v + 1] = node_at[v] + arity[v];
         for (int64_t e = 0; e < n_edges(); ++e)
             edge_at[e + 1] = edge_at[e] + static_cast<int64_t>(arity[first(e)]) * arity[second(e)];
@@ -51,11 +52,11 @@ void in_pieces(int64_t n, int64_t grain, int threads, Body&& body) {
 
 // An edge seen from one of its ends.
 struct HalfEdge {
-    int32_t to;          // the place of the variable at the other end
+    int32_t to;  // the place of the variable at the other end
     int32_t edge;
-    int64_t scores;      // where the edge's scores start; that of own state x and the other's y is at x · own + y · other
+    int64_t scores;  // where the edge's scores start; that of own state x and the other's y is at x · own + y · other
     int32_t own, other;
-    int64_t out;         // where the message to the other end is kept
+    int64_t out;  // where the message to the other end is kept
 };
 
 // Variables that hang together through edges that score, at places next to each other.
@@ -64,24 +65,25 @@ struct Component {
     bool tree;
 };
 
-// The edges that have a score other than zero, from both ends. An edge without one says nothing: its ends are independent
-// given all the others (Zhu, Lao & Xing 2010, §5.3).
+// The edges that have a score other than zero, from both ends. An edge without one says nothing: its ends are
+// independent given all the others (Zhu, Lao & Xing 2010, §5.3).
 //
 // Variables have places: those of a component are next to each other, in breadth-first order, so that in a tree every
 // variable comes after its parent. Half-edges and messages are laid out by the place of the variable they come in at.
 struct ScoredGraph {
-    std::vector<int32_t> node, place;    // [n]: the variable at a place, and the other way round
-    std::vector<int64_t> start;          // [n + 1]: the half-edges of a place
+    std::vector<int32_t> node, place;  // [n]: the variable at a place, and the other way round
+    std::vector<int64_t> start;        // [n + 1]: the half-edges of a place
     std::vector<HalfEdge> half;
-    std::vector<int64_t> in;             // [n + 1]: where the messages into a place start; K numbers for each half-edge
-    std::vector<int64_t> half_of;        // [E]: the half-edge at the first end; −1 for an edge that does not score
-    std::vector<Component> components;   // those with an edge
+    std::vector<int64_t> in;            // [n + 1]: where the messages into a place start; K numbers for each half-edge
+    std::vector<int64_t> half_of;       // [E]: the half-edge at the first end; −1 for an edge that does not score
+    std::vector<Component> components;  // those with an edge
     int32_t most_states = 1;
 
     ScoredGraph(const Graph& graph, const double* edge_scores) {
         std::vector<int32_t> edges;
         for (int64_t e = 0; e < graph.n_edges(); ++e)
-            if (std::any_of(edge_scores + graph.edge_at[e], edge_scores + graph.edge_at[e + 1], [](double s) { return s != 0; }))
+            if (std::any_of(edge_scores + graph.edge_at[e], edge_scores + graph.edge_at[e + 1],
+                            [](double s) { return s != 0; }))
                 edges.push_back(static_cast<int32_t>(e));
         find_places(graph, edges);
         lay_out(graph, edges);

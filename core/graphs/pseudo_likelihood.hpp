@@ -1,7 +1,7 @@
 // The pseudo-likelihood (Besag 1975): Σ_v log p(x_v | all others), whose terms need no sum over outputs.
 //
-// Rows are outputs of one graph that count by their weights; states are kept variable by variable, so that loops over rows run
-// through neighbouring numbers. For one edge, the derivative by the score of (a, b) is
+// Rows are outputs of one graph that count by their weights; states are kept variable by variable, so that loops over
+// rows run through neighbouring numbers. For one edge, the derivative by the score of (a, b) is
 //
 //     Σ_r w_r {(p_u(a | r) − [x_ru = a]) [x_rv = b] + (p_v(b | r) − [x_rv = b]) [x_ru = a]}
 //
@@ -24,14 +24,16 @@ struct StateRows {
     const double* weight;  // [n]
 };
 
-// Of every variable: −Σ_r w_r log p(x_rv | others). Of every node part: Σ_r w_r p, Σ_r w_r p (1 − p). Derivatives by part scores.
+// Of every variable: −Σ_r w_r log p(x_rv | others). Of every node part: Σ_r w_r p, Σ_r w_r p (1 − p). Derivatives by
+// part scores.
 struct ConditionalSums {
     double *value, *mean, *variance, *node, *edge;
 };
 
 class Conditionals {
   public:
-    Conditionals(const Graph& graph, const ScoredGraph& scored, const GraphScores& scores, const StateRows& rows, const ConditionalSums& out)
+    Conditionals(const Graph& graph, const ScoredGraph& scored, const GraphScores& scores, const StateRows& rows,
+                 const ConditionalSums& out)
         : graph_(graph), scored_(scored), scores_(scores), rows_(rows), out_(out), sum_(graph.node_at.back()) {
         std::fill_n(out.value, graph.n_nodes(), 0.0);
         for (double* each : {out.mean, out.variance, out.node}) std::fill_n(each, graph.node_at.back(), 0.0);
@@ -45,7 +47,8 @@ class Conditionals {
         excess_.resize(graph_.node_at.back() * room_);
         present_.resize(excess_.size());
         std::vector<std::vector<double>> work(std::max(threads, 1), std::vector<double>(2 * room_));
-        std::vector<std::vector<double>> table(std::max(threads, 1), std::vector<double>(scored_.most_states * scored_.most_states));
+        std::vector<std::vector<double>> table(std::max(threads, 1),
+                                               std::vector<double>(scored_.most_states * scored_.most_states));
         for (first_ = 0; first_ < rows_.n; first_ += room_) {
             count_ = std::min(room_, rows_.n - first_);
             in_pieces(graph_.n_nodes(), 4, threads, [&](int64_t v, int worker) { variable(v, work[worker].data()); });
@@ -63,7 +66,8 @@ class Conditionals {
         const int64_t K = graph_.arity[v], at = graph_.node_at[v];
         const int32_t* state = rows_.state + v * rows_.n + first_;
         const double* weight = rows_.weight + first_;
-        double *mine = excess_.data() + at * room_, *present = present_.data() + at * room_, *high = work, *total = work + room_;
+        double *mine = excess_.data() + at * room_, *present = present_.data() + at * room_, *high = work,
+               *total = work + room_;
         log_weights(v, mine);
         std::copy_n(mine, count_, high);
         for (int64_t x = 1; x < K; ++x)
@@ -110,11 +114,12 @@ class Conditionals {
         }
     }
 
-    // What is too much of u, given the states of v. Over the states of either it adds up to something known (excesses to zero,
-    // presence to one), so the last state of each needs no inner product.
+    // What is too much of u, given the states of v. Over the states of either it adds up to something known (excesses
+    // to zero, presence to one), so the last state of each needs no inner product.
     void meet(int64_t u, int64_t v, int64_t edge_at, int64_t own, int64_t other, double* table) {
         const int64_t Ku = graph_.arity[u], Kv = graph_.arity[v];
-        const double *excess = excess_.data() + graph_.node_at[u] * room_, *present = present_.data() + graph_.node_at[v] * room_;
+        const double *excess = excess_.data() + graph_.node_at[u] * room_,
+                     *present = present_.data() + graph_.node_at[v] * room_;
         for (int64_t a = 0; a < Ku; ++a) {
             double left = sum_[graph_.node_at[u] + a];
             for (int64_t b = 0; b + 1 < Kv; ++b) {
@@ -135,12 +140,13 @@ class Conditionals {
     const GraphScores scores_;
     const StateRows rows_;
     const ConditionalSums out_;
-    std::vector<double> sum_;                // [Σ K]: excesses summed over the rows at hand
-    std::vector<double> excess_, present_;   // [Σ K][room]
+    std::vector<double> sum_;               // [Σ K]: excesses summed over the rows at hand
+    std::vector<double> excess_, present_;  // [Σ K][room]
     int64_t room_ = 0, first_ = 0, count_ = 0;
 };
 
-inline void graph_conditionals(const Graph& graph, const GraphScores& scores, const StateRows& rows, const ConditionalSums& out, int threads) {
+inline void graph_conditionals(const Graph& graph, const GraphScores& scores, const StateRows& rows,
+                               const ConditionalSums& out, int threads) {
     const ScoredGraph scored(graph, scores.edge);
     Conditionals(graph, scored, scores, rows, out).run(threads);
 }

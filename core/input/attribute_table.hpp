@@ -25,8 +25,8 @@ class KeyFilter {
     int shift_;
 };
 
-// A slot is one word, the upper bits of the key and in place of the lower ones the attribute's number, so that a look-up
-// costs one line of memory. (The lower bits of the key have said where to look, so hardly any bit is lost.)
+// A slot is one word, the upper bits of the key and in place of the lower ones the attribute's number, so that a
+// look-up costs one line of memory. (The lower bits of the key have said where to look, so hardly any bit is lost.)
 class AttributeTable {
   public:
     // Room for n attributes, the first of which has the number `first`.

@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "maps/linear_map.hpp"
 #include "base/threads.hpp"
+#include "maps/linear_map.hpp"
 
 namespace parsimon {
 
@@ -128,9 +128,9 @@ class Extractor {
 
     // The columns that templates look at, and what they see before the first and after the last token.
     struct Input {
-        const int32_t* ids;       // [n_tokens]
-        const int32_t* before;    // [reach]: one, two, … tokens before the first
-        const int32_t* after;     // [reach]
+        const int32_t* ids;     // [n_tokens]
+        const int32_t* before;  // [reach]: one, two, … tokens before the first
+        const int32_t* after;   // [reach]
     };
     struct Sequences {
         const int64_t* offsets;  // [n_sequences + 1]
@@ -227,7 +227,10 @@ class Extractor {
             const int64_t begin = sequences.offsets[i], length = sequences.offsets[i + 1] - begin;
             for (int64_t t = 0; t < length; ++t) {
                 int32_t& slot = out[(begin + t) * n + j];
-                if (t < sequences.skip) { slot = -1; continue; }
+                if (t < sequences.skip) {
+                    slot = -1;
+                    continue;
+                }
                 look(j, inputs, sequences, begin, length, t, tuple.data());
                 slot = table.add(tuple.data());
             }

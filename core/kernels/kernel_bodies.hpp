@@ -1,5 +1,6 @@
 // All hot loops and the table of them. Included once per instruction set, inside a namespace, by kernels.cpp, which
-// defines PARSIMON_INSTRUCTION_SET as its name.
+// defines PARSIMON_INSTRUCTION_SET as its name. Later bodies use earlier ones, so the order matters.
+// clang-format off
 #include "kernels/exp_body.hpp"
 #include "kernels/lanes_body.hpp"
 #include "kernels/linear_map_body.hpp"
@@ -13,6 +14,7 @@
 #include "kernels/screen_body.hpp"
 #include "chains/window_body.hpp"
 #include "kernels/quadratic_descent_body.hpp"
+// clang-format on
 
 constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
                         scores,

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "maps/linear_map.hpp"
 #include "base/random.hpp"
+#include "maps/linear_map.hpp"
 
 namespace parsimon {
 
@@ -25,11 +25,11 @@ inline int32_t second_of(uint32_t pair) { return static_cast<int32_t>(pair & 0xF
 // single pairs, whose scores are added to those of its matrix: the scores of steps with the same `row` are the same.
 struct ChainShape {
     int64_t n_sequences;
-    const int64_t* offsets;      // [n_sequences + 1]
-    int32_t n_labels;            // Y
-    int64_t n_kinds;             // K
-    const int32_t* pair_kind;    // [T]; −1 for no matrix: all its scores are zero
-    const double* weight;        // [n_sequences]: what each sequence's marginals count for; null for ones
+    const int64_t* offsets;    // [n_sequences + 1]
+    int32_t n_labels;          // Y
+    int64_t n_kinds;           // K
+    const int32_t* pair_kind;  // [T]; −1 for no matrix: all its scores are zero
+    const double* weight;      // [n_sequences]: what each sequence's marginals count for; null for ones
     // Steps grouped by kind, in pieces of bounded length, for summing pair marginals in a fixed order.
     int64_t n_pieces;
     const int64_t* piece_start;  // [n_pieces + 1] into steps
@@ -45,19 +45,21 @@ struct ChainShape {
     const int32_t* row_steps = nullptr;     // token t of each step, grouped by row
 
     // Trees: the step into a node comes from its parent. Null for chains, where it comes from the token before.
-    const int32_t* parent = nullptr;        // [T]; −1 for roots, of which an instance may have several
-    const int32_t* order = nullptr;         // [T]: all nodes of each instance, parents before their children
-    const int64_t* child_start = nullptr;   // [T + 1] into children
-    const int32_t* children = nullptr;      // in the order of `order`
+    const int32_t* parent = nullptr;       // [T]; −1 for roots, of which an instance may have several
+    const int32_t* order = nullptr;        // [T]: all nodes of each instance, parents before their children
+    const int64_t* child_start = nullptr;  // [T + 1] into children
+    const int32_t* children = nullptr;     // in the order of `order`
     // Labels that some kinds of nodes cannot have.
-    const int32_t* node_kind = nullptr;     // [T]
-    const double* bars = nullptr;           // [node kinds][Y]: 0, or −∞ for a label that such nodes cannot have
+    const int32_t* node_kind = nullptr;  // [T]
+    const double* bars = nullptr;        // [node kinds][Y]: 0, or −∞ for a label that such nodes cannot have
 
     // Where the step into t comes from; −1 for the first token of a sequence (number `first`) and for roots.
     int64_t before(int64_t t, int64_t first) const { return parent ? parent[t] : t > first ? t - 1 : -1; }
     // The row of `left` (see ChainPosterior) for the step into t.
     int64_t left_row(int64_t t) const { return parent ? t : t - 1; }
-    const double* bars_of(int64_t t) const { return bars ? bars + static_cast<int64_t>(node_kind[t]) * n_labels : nullptr; }
+    const double* bars_of(int64_t t) const {
+        return bars ? bars + static_cast<int64_t>(node_kind[t]) * n_labels : nullptr;
+    }
 
     int64_t n_singles() const { return n_rows ? single_start[n_rows] : 0; }
     int32_t row_of(int64_t t) const { return row ? row[t] : -1; }
@@ -82,14 +84,14 @@ struct PartSums {
 //
 //     P(y_{t−1} = x, y_t = y) = left[t − 1][x] · pair[t](x, y) · right[t][y]
 //
-// with pair scores lifted (see pair_table_body.hpp). Sequences done in logs have logarithms of all three. In trees left[t] takes
-// the place of left[t − 1]: a node's children have each their own.
+// with pair scores lifted (see pair_table_body.hpp). Sequences done in logs have logarithms of all three. In trees
+// left[t] takes the place of left[t − 1]: a node's children have each their own.
 struct ChainPosterior {
     int64_t n_labels = 0, stride = 0;
-    std::vector<double> left, right;     // [T][stride]
-    std::vector<double> matrices;        // [K][Y][stride]
-    std::vector<double> singles;         // [E]: with their matrix's share in it
-    std::vector<char> in_logs;           // [T]; empty if no sequence is
+    std::vector<double> left, right;  // [T][stride]
+    std::vector<double> matrices;     // [K][Y][stride]
+    std::vector<double> singles;      // [E]: with their matrix's share in it
+    std::vector<char> in_logs;        // [T]; empty if no sequence is
     std::vector<double> log_matrices, log_singles;
 };
 
@@ -133,10 +135,10 @@ struct ScreenOutput {
     const int32_t* labels;  // [T]
 };
 struct ScreenBatch {
-    const LinearMap* steps;     // distinct rows × attributes, all features
-    const int64_t* row_start;   // the steps of each of these rows
+    const LinearMap* steps;    // distinct rows × attributes, all features
+    const int64_t* row_start;  // the steps of each of these rows
     const int32_t* row_steps;
-    ChainShape shape;           // what the posteriors were computed with
+    ChainShape shape;  // what the posteriors were computed with
     std::vector<ScreenTerm> terms;
     std::vector<ScreenOutput> outputs;
 };
@@ -176,22 +178,25 @@ struct Kernels {
     // The k best outputs: labels [k][T] and scores [k][n_sequences] (−∞ where there are fewer than k).
     void (*chain_kbest)(const ChainShape&, const PartScores&, int32_t k, double* scores, int32_t* labels, int threads);
     // Draws from p(y) ∝ exp(score): labels [n_draws][T].
-    bool (*chain_sample)(const ChainShape&, const PartScores&, uint64_t seed, int32_t n_draws, int32_t* labels, int threads);
+    bool (*chain_sample)(const ChainShape&, const PartScores&, uint64_t seed, int32_t n_draws, int32_t* labels,
+                         int threads);
 
     // The same for trees. (What is above these three takes chains and trees.)
     bool (*tree_argmax)(const ChainShape&, const PartScores&, double* best, int32_t* labels, int threads);
     void (*tree_kbest)(const ChainShape&, const PartScores&, int32_t k, double* scores, int32_t* labels, int threads);
-    bool (*tree_sample)(const ChainShape&, const PartScores&, uint64_t seed, int32_t n_draws, int32_t* labels, int threads);
+    bool (*tree_sample)(const ChainShape&, const PartScores&, uint64_t seed, int32_t n_draws, int32_t* labels,
+                        int threads);
 
-    // Marginals of the tokens in a window of one sequence (in `node`), and α of the tokens before and `right`, for those of
-    // pairs (see ChainPosterior). Steps have the matrices and the single pairs of work.rows.
-    bool (*chain_window)(WindowWork& work, const double* scores, int64_t length, int32_t n_labels, LabelWindow window, double weight);
+    // Marginals of the tokens in a window of one sequence (in `node`), and α of the tokens before and `right`, for
+    // those of pairs (see ChainPosterior). Steps have the matrices and the single pairs of work.rows.
+    bool (*chain_window)(WindowWork& work, const double* scores, int64_t length, int32_t n_labels, LabelWindow window,
+                         double weight);
 
     // All features of label pairs, or of labels, whose gradient is above a threshold: ascending, with their gradients.
     void (*screen_pairs)(const std::vector<ScreenBatch>&, double threshold, std::vector<int64_t>& features,
                          std::vector<double>& gradients, int threads);
-    void (*screen_nodes)(const std::vector<const LinearMap*>&, const std::vector<const double*>& parts, double threshold,
-                         std::vector<int64_t>& features, std::vector<double>& gradients, int threads);
+    void (*screen_nodes)(const std::vector<const LinearMap*>&, const std::vector<const double*>& parts,
+                         double threshold, std::vector<int64_t>& features, std::vector<double>& gradients, int threads);
 
     // Sweeps of coordinate descent on a quadratic with a diagonal plus low-rank matrix and an L1 norm; see
     // quadratic_descent_body.hpp.

@@ -147,8 +147,7 @@ inline void pullback(const LinearMap& map, const double* mu, double* out, bool s
                 }
                 if (features.whole_row(a)) {
                     Sum sum(width, total.data());
-                    for (int64_t i = begin; i < end; ++i)
-                        sum.add(value(i), mu + attributes.index[i] * width);
+                    for (int64_t i = begin; i < end; ++i) sum.add(value(i), mu + attributes.index[i] * width);
                     sum.put();
                     if (features.all)
                         for (int64_t c = 0; c < width; ++c) out[a * width + c] += total[c];
@@ -160,8 +159,7 @@ inline void pullback(const LinearMap& map, const double* mu, double* out, bool s
                 for (int64_t k = features.start[a]; k < features.start[a + 1]; ++k) {
                     const double* column = mu + features.column[k];
                     double sum = 0;
-                    for (int64_t i = begin; i < end; ++i)
-                        sum += value(i) * column[attributes.index[i] * width];
+                    for (int64_t i = begin; i < end; ++i) sum += value(i) * column[attributes.index[i] * width];
                     out[k] += sum;
                 }
             }

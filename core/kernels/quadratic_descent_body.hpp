@@ -3,7 +3,8 @@
 //
 // moment = Wᵀ d is kept up to date, so a coordinate costs two passes over its `rank` numbers. Coordinates are
 // visited in order. After the first sweep, those that stayed at zero are passed over.
-inline void descend(const LowRankQuadratic& q, const double* w, const double* l1, int sweeps, double* d, double* moment) {
+inline void descend(const LowRankQuadratic& q, const double* w, const double* l1, int sweeps, double* d,
+                    double* moment) {
     const int64_t r = q.rank, whole = r / 4 * 4;
     for (int sweep = 0; sweep < sweeps; ++sweep)
         for (int64_t k = 0; k < q.n; ++k) {

@@ -1,10 +1,10 @@
-// Which features have a large gradient: out of all, without a number for each. Included once per instruction set, inside
-// a namespace, after chain_recursions_body.hpp; see kernels.cpp.
+// Which features have a large gradient: out of all, without a number for each. Included once per instruction set,
+// inside a namespace, after chain_recursions_body.hpp; see kernels.cpp.
 //
-// The gradient of a feature (attribute, x, y) is Σ over the steps on which the attribute fires of P(x, y) − [gold is x, y]
-// and only those above a threshold are wanted. P(x, y) is at most P(x) and at most P(y), so the pairs worth looking
-// at are those seen in an output, and those of labels that have enough probability on both sides, summed over the steps.
-// An attribute that fires once leaves a few of thousands.
+// The gradient of a feature (attribute, x, y) is Σ over the steps on which the attribute fires of P(x, y) − [gold is x,
+// y] and only those above a threshold are wanted. P(x, y) is at most P(x) and at most P(y), so the pairs worth looking
+// at are those seen in an output, and those of labels that have enough probability on both sides, summed over the
+// steps. An attribute that fires once leaves a few of thousands.
 
 // A step on which an attribute fires.
 struct Firing {
@@ -80,7 +80,10 @@ class PairScreen {
         const bool logs = !p.in_logs.empty() && p.in_logs[t];
         const auto& matrices = logs ? p.log_matrices : p.matrices;
         const auto& singles = logs ? p.log_singles : p.singles;
-        const double pair = single >= 0 ? singles[single] : kind >= 0 ? matrices[(kind * Y_ + x) * S_ + y] : logs ? 0.0 : 1.0;
+        const double pair = single >= 0 ? singles[single]
+                            : kind >= 0 ? matrices[(kind * Y_ + x) * S_ + y]
+                            : logs      ? 0.0
+                                        : 1.0;
         return logs ? std::exp(left + pair + right) : left * pair * right;
     }
 
@@ -101,7 +104,8 @@ class PairScreen {
                 for (const ScreenTerm& term : batch.terms)
                     sum += f.value * term.sign * probability(batch, term, f.step, x, y);
                 for (const ScreenOutput& output : batch.outputs)
-                    if (output.labels[before_step(f)] == x && output.labels[f.step] == y) sum += f.value * output.times[f.step];
+                    if (output.labels[before_step(f)] == x && output.labels[f.step] == y)
+                        sum += f.value * output.times[f.step];
             }
             if (std::abs(sum) > threshold_) emit(a, x * Y_ + y, sum, found, gradients);
         }
@@ -117,7 +121,8 @@ class PairScreen {
         if (features_.all) {
             for (int64_t x = 0; x < Y_; ++x)
                 for (int64_t y = 0; y < Y_; ++y)
-                    if (std::abs(total_[x * S_ + y]) > threshold_) emit(a, x * Y_ + y, total_[x * S_ + y], found, gradients);
+                    if (std::abs(total_[x * S_ + y]) > threshold_)
+                        emit(a, x * Y_ + y, total_[x * S_ + y], found, gradients);
             return;
         }
         for (int64_t k = features_.start[a]; k < features_.start[a + 1]; ++k) {
@@ -137,7 +142,8 @@ class PairScreen {
             if (f.batch != b) continue;
             if (!p.in_logs.empty() && p.in_logs[f.step]) {
                 for (int32_t x = 0; x < Y_; ++x)
-                    for (int32_t y = 0; y < Y_; ++y) total_[x * S_ + y] += f.value * term.sign * probability(batch, term, f.step, x, y);
+                    for (int32_t y = 0; y < Y_; ++y)
+                        total_[x * S_ + y] += f.value * term.sign * probability(batch, term, f.step, x, y);
                 continue;
             }
             ordered_.push_back(f);
@@ -151,11 +157,13 @@ class PairScreen {
             const double times = ordered_[first].value * term.sign;
             steps_.clear();
             size_t last = first;
-            for (; last < ordered_.size() && batch.shape.pair_kind[ordered_[last].step] == kind && ordered_[last].value == ordered_[first].value; ++last)
+            for (; last < ordered_.size() && batch.shape.pair_kind[ordered_[last].step] == kind
+                   && ordered_[last].value == ordered_[first].value;
+                 ++last)
                 steps_.push_back(ordered_[last].step);
             std::fill(outer_.begin(), outer_.end(), 0.0);
-            add_outer(steps_.data(), static_cast<int64_t>(steps_.size()), p.left.data(), batch.shape.parent ? 0 : 1, p.right.data(), Y_, S_,
-                      outer_.data());
+            add_outer(steps_.data(), static_cast<int64_t>(steps_.size()), p.left.data(), batch.shape.parent ? 0 : 1,
+                      p.right.data(), Y_, S_, outer_.data());
             const double* matrix = kind < 0 ? nullptr : p.matrices.data() + kind * Y_ * S_;
             for (int64_t i = 0; i < Y_ * S_; ++i) total_[i] += times * outer_[i] * (matrix ? matrix[i] : 1.0);
             for (const int32_t t : steps_) {
@@ -164,17 +172,20 @@ class PairScreen {
                 for (int64_t e = batch.shape.single_start[row]; e < batch.shape.single_start[row + 1]; ++e) {
                     const int32_t x = first_of(batch.shape.single[e]), y = second_of(batch.shape.single[e]);
                     const double base = matrix ? matrix[x * S_ + y] : 1.0;
-                    total_[x * S_ + y] += times * p.left[batch.shape.left_row(t) * S_ + x] * p.right[t * S_ + y] * (p.singles[e] - base);
+                    total_[x * S_ + y] +=
+                        times * p.left[batch.shape.left_row(t) * S_ + x] * p.right[t * S_ + y] * (p.singles[e] - base);
                 }
             }
             first = last;
         }
     }
 
-    void emit(int64_t a, int64_t column, double gradient, std::vector<int64_t>& found, std::vector<double>& gradients) const {
+    void emit(int64_t a, int64_t column, double gradient, std::vector<int64_t>& found,
+              std::vector<double>& gradients) const {
         int64_t feature = a * Y_ * Y_ + column;
         if (!features_.all) {
-            const auto first = features_.column.begin() + features_.start[a], last = features_.column.begin() + features_.start[a + 1];
+            const auto first = features_.column.begin() + features_.start[a],
+                       last = features_.column.begin() + features_.start[a + 1];
             const auto at = std::lower_bound(first, last, static_cast<int32_t>(column));
             if (at == last || *at != column) return;
             feature = at - features_.column.begin();
@@ -196,7 +207,8 @@ class PairScreen {
 
 // body(attribute, found, gradients) for all attributes, in pieces; what is found is in the order of attributes.
 template <class MakeBody>
-void over_attributes(const std::vector<int64_t>& cost, int threads, std::vector<int64_t>& features, std::vector<double>& gradients, MakeBody&& make_body) {
+void over_attributes(const std::vector<int64_t>& cost, int threads, std::vector<int64_t>& features,
+                     std::vector<double>& gradients, MakeBody&& make_body) {
     const auto n = static_cast<int64_t>(cost.size()) - 1;
     const auto cuts = balanced_cuts(cost.data(), n, 128);
     const auto pieces = static_cast<int64_t>(cuts.size()) - 1;
@@ -226,33 +238,39 @@ inline void screen_pairs(const std::vector<ScreenBatch>& batches, double thresho
     }
     std::partial_sum(cost.begin(), cost.end(), cost.begin());
     over_attributes(cost, threads, features, gradients, [&] {
-        return [screen = std::make_shared<PairScreen>(batches, threshold)](int64_t a, std::vector<int64_t>& found, std::vector<double>& values) {
+        return [screen = std::make_shared<PairScreen>(batches, threshold)](int64_t a, std::vector<int64_t>& found,
+                                                                           std::vector<double>& values) {
             screen->look(a, found, values);
         };
     });
 }
 
-inline void screen_nodes(const std::vector<const LinearMap*>& maps, const std::vector<const double*>& parts, double threshold,
-                         std::vector<int64_t>& features, std::vector<double>& gradients, int threads) {
+inline void screen_nodes(const std::vector<const LinearMap*>& maps, const std::vector<const double*>& parts,
+                         double threshold, std::vector<int64_t>& features, std::vector<double>& gradients,
+                         int threads) {
     if (maps.empty()) return;
     const FeatureRows& rows = maps[0]->features();
     const int64_t width = rows.width;
     std::vector<int64_t> cost(rows.n_attributes + 1, 0);
     for (const LinearMap* map : maps)
-        for (int64_t a = 0; a < rows.n_attributes; ++a) cost[a + 1] += 1 + map->attributes().start[a + 1] - map->attributes().start[a];
+        for (int64_t a = 0; a < rows.n_attributes; ++a)
+            cost[a + 1] += 1 + map->attributes().start[a + 1] - map->attributes().start[a];
     std::partial_sum(cost.begin(), cost.end(), cost.begin());
     with_row_sum(width, [&](auto type) {
         using Sum = typename decltype(type)::type;
         over_attributes(cost, threads, features, gradients, [&] {
-            return [&, total = std::vector<double>(width)](int64_t a, std::vector<int64_t>& found, std::vector<double>& values) mutable {
+            return [&, total = std::vector<double>(width)](int64_t a, std::vector<int64_t>& found,
+                                                           std::vector<double>& values) mutable {
                 Sum sum(width, total.data());
                 for (size_t b = 0; b < maps.size(); ++b) {
                     const Csr& attributes = maps[b]->attributes();
                     for (int64_t i = attributes.start[a]; i < attributes.start[a + 1]; ++i)
-                        sum.add(attributes.value.empty() ? 1.0 : attributes.value[i], parts[b] + attributes.index[i] * width);
+                        sum.add(attributes.value.empty() ? 1.0 : attributes.value[i],
+                                parts[b] + attributes.index[i] * width);
                 }
                 sum.put();
-                const int64_t first = rows.all ? a * width : rows.start[a], last = rows.all ? first + width : rows.start[a + 1];
+                const int64_t first = rows.all ? a * width : rows.start[a],
+                              last = rows.all ? first + width : rows.start[a + 1];
                 for (int64_t k = first; k < last; ++k) {
                     const double g = total[rows.all ? k - first : rows.column[k]];
                     if (std::abs(g) <= threshold) continue;

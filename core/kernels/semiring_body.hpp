@@ -20,7 +20,9 @@ struct Scaled {
     static constexpr bool scaled = true, shifted = false;
     static double lift(double score, double shift) { return exp_one(score - shift); }
     template <class Lattice>
-    static double weighted(double a, double weight, const Lattice& lattice) { return a * weight * lattice.share; }
+    static double weighted(double a, double weight, const Lattice& lattice) {
+        return a * weight * lattice.share;
+    }
     static double marginal(double alpha, double beta) { return alpha * beta; }
     static double over(double a, double b) { return b > 0 ? a / b : 0.0; }
     static double times(double a, double b) { return a * b; }
@@ -42,7 +44,9 @@ struct Log {
     static constexpr bool scaled = false, shifted = true;
     static double lift(double score, double) { return score; }
     template <class Lattice>
-    static double weighted(double a, double weight, const Lattice& lattice) { return a + std::log(weight) - lattice.share; }
+    static double weighted(double a, double weight, const Lattice& lattice) {
+        return a + std::log(weight) - lattice.share;
+    }
     static double marginal(double alpha, double beta) { return std::exp(alpha + beta); }
     static double over(double a, double b) { return b == minus_infinity ? b : a - b; }
     static double times(double a, double b) { return a + b; }

@@ -1,15 +1,15 @@
 // Block coordinate descent for chains with an elastic net (Sokolovska et al. 2010; Lavergne et al. 2010, §3.4).
 //
-// A block is all features of one test on the observations: an attribute of tokens with every label, an attribute of steps
-// with every pair of labels, or both where they fire together. From the sequences on which the test fires come the
-// gradient g and the diagonal h of the Hessian of the block's features, and
+// A block is all features of one test on the observations: an attribute of tokens with every label, an attribute of
+// steps with every pair of labels, or both where they fire together. From the sequences on which the test fires come
+// the gradient g and the diagonal h of the Hessian of the block's features, and
 //
 //     w ← S(h w − g, ρ1) / (h + ρ2)                                                    (eq. 10 there)
 //
-// with S the soft threshold and h enlarged by `caution`, since features of a block are moved together: how much they stand
-// in for each other is not in the diagonal. A block whose next step takes back most of its last one has been moved too
-// far; its own caution is doubled, and falls again while steps go on in one direction. Blocks that share no sequence
-// do not see each other: they are gone through side by side.
+// with S the soft threshold and h enlarged by `caution`, since features of a block are moved together: how much they
+// stand in for each other is not in the diagonal. A block whose next step takes back most of its last one has been
+// moved too far; its own caution is doubled, and falls again while steps go on in one direction. Blocks that share no
+// sequence do not see each other: they are gone through side by side.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/threads.hpp"
 #include "kernels/kernels.hpp"
 #include "maps/linear_map.hpp"
-#include "base/threads.hpp"
 
 namespace parsimon {
 
@@ -32,17 +32,17 @@ class BlockDescent {
   public:
     struct Batch {
         LinearMap node, steps;
-        std::vector<int32_t> row;                    // [T]: the distinct row of each step
+        std::vector<int32_t> row;  // [T]: the distinct row of each step
         std::vector<int64_t> offsets;
         std::vector<int32_t> gold;
-        std::vector<double> weight;                  // per sequence; empty for ones
-        std::vector<int64_t> row_start;              // the steps of each distinct row
+        std::vector<double> weight;      // per sequence; empty for ones
+        std::vector<int64_t> row_start;  // the steps of each distinct row
         std::vector<int32_t> row_steps;
-        std::vector<double> scores = {};             // [T][Y]: of nodes, at the present weights
-        std::vector<CachedRow> cache = {};           // [rows]
-        std::vector<int32_t> kind = {};              // [rows]: the matrix of attributes that fire everywhere; −1 for none
-        std::vector<int32_t> sequence = {};          // [T]: of each token
-        int64_t first = 0;                           // the number of its first sequence, of all
+        std::vector<double> scores = {};     // [T][Y]: of nodes, at the present weights
+        std::vector<CachedRow> cache = {};   // [rows]
+        std::vector<int32_t> kind = {};      // [rows]: the matrix of attributes that fire everywhere; −1 for none
+        std::vector<int32_t> sequence = {};  // [T]: of each token
+        int64_t first = 0;                   // the number of its first sequence, of all
     };
     struct Cell {
         uint32_t column;  // a label, or a pair of labels
@@ -61,7 +61,8 @@ class BlockDescent {
         batch.cache.resize(batch.steps.rows().size());
         batch.sequence.resize(T);
         for (size_t i = 0; i + 1 < batch.offsets.size(); ++i)
-            std::fill(batch.sequence.begin() + batch.offsets[i], batch.sequence.begin() + batch.offsets[i + 1], static_cast<int32_t>(i));
+            std::fill(batch.sequence.begin() + batch.offsets[i], batch.sequence.begin() + batch.offsets[i + 1],
+                      static_cast<int32_t>(i));
         batch.first = n_sequences_;
         n_sequences_ += static_cast<int64_t>(batch.offsets.size()) - 1;
         batches_.push_back(std::move(batch));
@@ -69,7 +70,8 @@ class BlockDescent {
 
     // Puts tests together that fire on the same steps. Call when all batches are there.
     void make_blocks() {
-        const int64_t n_node = batches_[0].node.features().n_attributes, n_pair = batches_[0].steps.features().n_attributes;
+        const int64_t n_node = batches_[0].node.features().n_attributes,
+                      n_pair = batches_[0].steps.features().n_attributes;
         weights_[0].resize(n_node);
         weights_[1].resize(n_pair);
         std::unordered_map<uint64_t, std::vector<int64_t>> by_mark;
@@ -98,7 +100,8 @@ class BlockDescent {
         std::vector<int64_t> out;
         for (int64_t b = 0; b < n_blocks(); ++b) {
             const auto [node, pair] = blocks_[b];
-            if ((node >= 0 && !weights_[0][node].empty()) || (pair >= 0 && !weights_[1][pair].empty())) out.push_back(b);
+            if ((node >= 0 && !weights_[0][node].empty()) || (pair >= 0 && !weights_[1][pair].empty()))
+                out.push_back(b);
         }
         return out;
     }
@@ -127,7 +130,9 @@ class BlockDescent {
             const FeatureRows& rows = part ? batches_[0].steps.features() : batches_[0].node.features();
             const int64_t k = features[i] - (part ? cut : 0);
             if (k < 0 || k >= rows.size()) throw std::invalid_argument("no such feature");
-            const int64_t a = rows.all ? k / rows.width : std::upper_bound(rows.start.begin(), rows.start.end(), k) - rows.start.begin() - 1;
+            const int64_t a = rows.all
+                                  ? k / rows.width
+                                  : std::upper_bound(rows.start.begin(), rows.start.end(), k) - rows.start.begin() - 1;
             const int64_t column = rows.all ? k % rows.width : rows.column[k];
             const auto cell = static_cast<uint32_t>(part ? pair_of(column / Y_, column % Y_) : column);
             changes_.assign(1, {cell, values[i]});
@@ -206,7 +211,8 @@ class BlockDescent {
                 const int32_t r = attributes.index[i];
                 if (!part) body(static_cast<int32_t>(b), r, value);
                 else
-                    for (int64_t s = batch.row_start[r]; s < batch.row_start[r + 1]; ++s) body(static_cast<int32_t>(b), batch.row_steps[s], value);
+                    for (int64_t s = batch.row_start[r]; s < batch.row_start[r + 1]; ++s)
+                        body(static_cast<int32_t>(b), batch.row_steps[s], value);
             }
         }
     }
@@ -215,22 +221,26 @@ class BlockDescent {
     std::vector<Firing> firings(int64_t block) const {
         const auto [node, pair] = blocks_[block];
         std::vector<Firing> out;
-        each_firing(node < 0, node < 0 ? pair : node, [&](int32_t b, int32_t t, double value) { out.push_back({b, t, value}); });
-        std::sort(out.begin(), out.end(), [](const Firing& f, const Firing& g) { return f.batch != g.batch ? f.batch < g.batch : f.token < g.token; });
+        each_firing(node < 0, node < 0 ? pair : node,
+                    [&](int32_t b, int32_t t, double value) { out.push_back({b, t, value}); });
+        std::sort(out.begin(), out.end(), [](const Firing& f, const Firing& g) {
+            return f.batch != g.batch ? f.batch < g.batch : f.token < g.token;
+        });
         return out;
     }
 
-    // Attributes of steps that fire often have many pairs, at many steps: they go into matrices that many rows share, as
-    // long as there are few of these.
+    // Attributes of steps that fire often have many pairs, at many steps: they go into matrices that many rows share,
+    // as long as there are few of these.
     void make_matrices(int64_t n_pair) {
         std::vector<int64_t> count(n_pair, 0);
         int64_t n_steps = 0;
         for (int64_t a = 0; a < n_pair; ++a) each_firing(1, a, [&](int32_t, int32_t, double) { ++count[a]; });
         for (const Batch& batch : batches_) n_steps += batch.row_start.back();
         constexpr size_t most = 256;
-        for (double share = 0.002; ; share *= 2) {
+        for (double share = 0.002;; share *= 2) {
             often_.assign(n_pair, 0);
-            for (int64_t a = 0; a < n_pair; ++a) often_[a] = static_cast<double>(count[a]) > share * static_cast<double>(n_steps);
+            for (int64_t a = 0; a < n_pair; ++a)
+                often_[a] = static_cast<double>(count[a]) > share * static_cast<double>(n_steps);
             Csr parts;
             parts.start.push_back(0);
             for (const Batch& batch : batches_) {
@@ -340,7 +350,8 @@ class BlockDescent {
         work.rows.assign(T, nullptr);
         for (int64_t t = 1; t < T; ++t) work.rows[t] = &batch.cache[batch.row[at + t]];
         const double weight = batch.weight.empty() ? 1.0 : batch.weight[i];
-        if (!kernels().chain_window(work, batch.scores.data() + at * Y_, T, static_cast<int32_t>(Y_), {std::max<int64_t>(first - 1, 0), last}, weight))
+        if (!kernels().chain_window(work, batch.scores.data() + at * Y_, T, static_cast<int32_t>(Y_),
+                                    {std::max<int64_t>(first - 1, 0), last}, weight))
             throw std::runtime_error("the weights have grown beyond what can be added up; use a larger penalty");
     }
 
@@ -372,8 +383,10 @@ class BlockDescent {
     }
 
     // P(x, y) of all pairs at a step.
-    void add_pairs(const Firing& f, const Batch& batch, int64_t i, int64_t t, const WindowWork& work, Sums& sums) const {
-        const double weight = batch.weight.empty() ? 1.0 : batch.weight[i], inverse = 1 / weight, squared = f.value * f.value;
+    void add_pairs(const Firing& f, const Batch& batch, int64_t i, int64_t t, const WindowWork& work,
+                   Sums& sums) const {
+        const double weight = batch.weight.empty() ? 1.0 : batch.weight[i], inverse = 1 / weight,
+                     squared = f.value * f.value;
         const double *left = work.alpha.data() + (t - 1) * S_, *right = work.right.data() + t * S_;
         const CachedRow& row = *work.rows[t];
         for (int64_t x = 0; x < Y_; ++x) {
@@ -387,14 +400,17 @@ class BlockDescent {
         }
         for (size_t e = 0; e < row.pair.size(); ++e) {
             const int64_t x = first_of(row.pair[e]), y = second_of(row.pair[e]);
-            const double before = left[x] * right[y] * (row.matrix ? row.matrix->lifted[x * S_ + y] : 1.0), p = before * row.lifted[e];
+            const double before = left[x] * right[y] * (row.matrix ? row.matrix->lifted[x * S_ + y] : 1.0),
+                         p = before * row.lifted[e];
             sums.pair_g[x * S_ + y] += f.value * (p - before);
             sums.pair_h[x * S_ + y] += squared * (p * (1 - p * inverse) - before * (1 - before * inverse));
         }
         sums.pair_g[batch.gold[f.token - 1] * S_ + batch.gold[f.token]] -= f.value * weight;
     }
 
-    bool steps_into(const Batch& batch, const Firing& f) const { return f.token > batch.offsets[batch.sequence[f.token]]; }
+    bool steps_into(const Batch& batch, const Firing& f) const {
+        return f.token > batch.offsets[batch.sequence[f.token]];
+    }
 
     // The new value of a weight, or the old one.
     static double moved(double w, double g, double h, double l1, double l2) {
@@ -405,7 +421,8 @@ class BlockDescent {
 
     double weight_of(int part, int64_t a, uint32_t cell) const {
         const auto& row = weights_[part][a];
-        const auto at = std::lower_bound(row.begin(), row.end(), cell, [](const Cell& c, uint32_t k) { return c.column < k; });
+        const auto at =
+            std::lower_bound(row.begin(), row.end(), cell, [](const Cell& c, uint32_t k) { return c.column < k; });
         return at != row.end() && at->column == cell ? at->value : 0.0;
     }
 
@@ -436,7 +453,8 @@ class BlockDescent {
             for (const Cell& cell : next) now += cell.value * cell.value;
             memory.last[part] = next;
         }
-        if (both < -0.25 * std::sqrt(before * now) && now > 0.1 * before) memory.caution = std::min(2 * memory.caution, 1e6);
+        if (both < -0.25 * std::sqrt(before * now) && now > 0.1 * before)
+            memory.caution = std::min(2 * memory.caution, 1e6);
         else if (both > 0) memory.caution = std::max(1.0, 0.8 * memory.caution);
     }
 
@@ -452,7 +470,8 @@ class BlockDescent {
     }
 
     void consider_nodes(int64_t a, const Sums& sums, const Strengths& s, Update& update) const {
-        for (int64_t y = 0; y < Y_; ++y) consider(0, a, static_cast<uint32_t>(y), sums.node_g[y], sums.node_h[y], s, update);
+        for (int64_t y = 0; y < Y_; ++y)
+            consider(0, a, static_cast<uint32_t>(y), sums.node_g[y], sums.node_h[y], s, update);
     }
 
     // A block that fires everywhere: whole matrices of sums, sequences side by side.
@@ -461,7 +480,9 @@ class BlockDescent {
         std::vector<int64_t> cuts{0};
         const size_t piece = std::max<size_t>(256, all.size() / 32);
         for (size_t f = piece; f < all.size(); ++f) {
-            const bool new_sequence = all[f].batch != all[f - 1].batch || batches_[all[f].batch].sequence[all[f].token] != batches_[all[f].batch].sequence[all[f - 1].token];
+            const bool new_sequence =
+                all[f].batch != all[f - 1].batch
+                || batches_[all[f].batch].sequence[all[f].token] != batches_[all[f].batch].sequence[all[f - 1].token];
             if (new_sequence && f - cuts.back() >= piece) cuts.push_back(static_cast<int64_t>(f));
         }
         cuts.push_back(static_cast<int64_t>(all.size()));
@@ -469,10 +490,11 @@ class BlockDescent {
         parallel_for(static_cast<int64_t>(sums.size()), threads, [&](int64_t p, int worker) {
             clear(sums[p], pair >= 0);
             WindowWork& work = work_[worker];
-            by_sequence(all, cuts[p], cuts[p + 1], work, [&](const Firing& f, const Batch& batch, int64_t i, int64_t t) {
-                if (node >= 0) add_node(f, batch, i, t, work, sums[p]);
-                if (pair >= 0 && t > 0) add_pairs(f, batch, i, t, work, sums[p]);
-            });
+            by_sequence(all, cuts[p], cuts[p + 1], work,
+                        [&](const Firing& f, const Batch& batch, int64_t i, int64_t t) {
+                            if (node >= 0) add_node(f, batch, i, t, work, sums[p]);
+                            if (pair >= 0 && t > 0) add_pairs(f, batch, i, t, work, sums[p]);
+                        });
         });
         for (size_t p = 1; p < sums.size(); ++p)
             for (auto part : {&Sums::node_g, &Sums::node_h, &Sums::pair_g, &Sums::pair_h})
@@ -482,7 +504,8 @@ class BlockDescent {
         if (pair >= 0)
             for (uint32_t x = 0; x < Y_; ++x)
                 for (uint32_t y = 0; y < Y_; ++y)
-                    consider(1, pair, pair_of(x, y), sums[0].pair_g[x * S_ + y], sums[0].pair_h[x * S_ + y], strengths, update);
+                    consider(1, pair, pair_of(x, y), sums[0].pair_g[x * S_ + y], sums[0].pair_h[x * S_ + y], strengths,
+                             update);
         return update;
     }
 
@@ -493,7 +516,8 @@ class BlockDescent {
         sums.pair_h.assign(pairs ? Y_ * S_ : 0, 0.0);
     }
 
-    // A block that fires rarely: only pairs of labels with enough probability on both sides can have a gradient above ρ1.
+    // A block that fires rarely: only pairs of labels with enough probability on both sides can have a gradient above
+    // ρ1.
     Update small(int64_t block, const std::vector<Firing>& all, const Strengths& strengths, WindowWork& work) const {
         const auto [node, pair] = blocks_[block];
         Sums sums;
@@ -503,8 +527,10 @@ class BlockDescent {
         by_sequence(all, 0, all.size(), work, [&](const Firing& f, const Batch& batch, int64_t i, int64_t t) {
             if (node >= 0) add_node(f, batch, i, t, work, sums);
             if (pair < 0 || t == 0) return;
-            const double *left = work.alpha.data() + (t - 1) * S_, *right = work.right.data() + t * S_, *mu = work.node.data() + (t - 1) * Y_;
-            steps.push_back({static_cast<int64_t>(stored.size()), work.rows[t], f.value, batch.weight.empty() ? 1.0 : batch.weight[i],
+            const double *left = work.alpha.data() + (t - 1) * S_, *right = work.right.data() + t * S_,
+                         *mu = work.node.data() + (t - 1) * Y_;
+            steps.push_back({static_cast<int64_t>(stored.size()), work.rows[t], f.value,
+                             batch.weight.empty() ? 1.0 : batch.weight[i],
                              pair_of(batch.gold[f.token - 1], batch.gold[f.token])});
             stored.insert(stored.end(), left, left + Y_);
             stored.insert(stored.end(), right, right + Y_);
@@ -542,7 +568,8 @@ class BlockDescent {
         if (changes.empty()) return;
         auto& row = weights_[part][a];
         for (const Cell& change : changes) {
-            const auto at = std::lower_bound(row.begin(), row.end(), change.column, [](const Cell& c, uint32_t k) { return c.column < k; });
+            const auto at = std::lower_bound(row.begin(), row.end(), change.column,
+                                             [](const Cell& c, uint32_t k) { return c.column < k; });
             if (at != row.end() && at->column == change.column) at->value += change.value;
             else row.insert(at, change);
         }
@@ -579,22 +606,23 @@ class BlockDescent {
 
     int64_t Y_, S_;
     std::vector<double> ones_;
-    std::vector<char> often_;                        // attributes of steps that are in matrices
-    Csr matrix_parts_;                               // which attributes make up each matrix
+    std::vector<char> often_;  // attributes of steps that are in matrices
+    Csr matrix_parts_;         // which attributes make up each matrix
     std::vector<CachedMatrix> matrices_;
     bool matrices_changed_ = true;
     int64_t n_sequences_ = 0;
     std::vector<Batch> batches_;
-    std::vector<std::vector<Cell>> weights_[2];      // of attributes of tokens, and of steps; none is zero
+    std::vector<std::vector<Cell>> weights_[2];        // of attributes of tokens, and of steps; none is zero
     std::vector<std::pair<int64_t, int64_t>> blocks_;  // attribute of tokens, attribute of steps; −1 for none
-    std::vector<int64_t> seen_in_;                   // the wave in which a sequence was last
+    std::vector<int64_t> seen_in_;                     // the wave in which a sequence was last
     std::vector<std::pair<int32_t, int32_t>> stale_;
     std::vector<Cell> changes_;
     std::unordered_map<int64_t, Memory> memory_;
     std::vector<WindowWork> work_;
 };
 
-inline BlockDescent::Sweep BlockDescent::sweep(const int64_t* which, int64_t n, double l1, double l2, double caution, int threads) {
+inline BlockDescent::Sweep BlockDescent::sweep(const int64_t* which, int64_t n, double l1, double l2, double caution,
+                                               int threads) {
     const Strengths strengths{l1, l2, caution};
     work_.resize(std::max(threads, 1));
     Sweep told;
@@ -618,7 +646,9 @@ inline BlockDescent::Sweep BlockDescent::sweep(const int64_t* which, int64_t n, 
                 const Batch& batch = batches_[f.batch];
                 const int32_t i = batch.sequence[f.token];
                 int64_t& seen = seen_in_[batch.first + i];
-                if (seen == wave_number && !is_large && std::find(sequences.begin() + before, sequences.end(), std::pair{f.batch, i}) == sequences.end()) {
+                if (seen == wave_number && !is_large
+                    && std::find(sequences.begin() + before, sequences.end(), std::pair{f.batch, i})
+                           == sequences.end()) {
                     shared = true;
                     break;
                 }
@@ -631,15 +661,19 @@ inline BlockDescent::Sweep BlockDescent::sweep(const int64_t* which, int64_t n, 
                 break;
             }
             all.push_back(std::move(own));
-            if (is_large) { ++end; break; }
+            if (is_large) {
+                ++end;
+                break;
+            }
         }
         refresh_all(sequences, threads);
         if (all.size() == 1 && static_cast<int64_t>(all[0].size()) >= few_firings) {
             finish(which[next], large(which[next], all[0], own(which[next], strengths), threads), told);
         } else {
             updates.assign(all.size(), {});
-            parallel_for(static_cast<int64_t>(all.size()), all.size() > 3 ? threads : 1,
-                         [&](int64_t k, int worker) { updates[k] = small(which[next + k], all[k], own(which[next + k], strengths), work_[worker]); });
+            parallel_for(static_cast<int64_t>(all.size()), all.size() > 3 ? threads : 1, [&](int64_t k, int worker) {
+                updates[k] = small(which[next + k], all[k], own(which[next + k], strengths), work_[worker]);
+            });
             for (size_t k = 0; k < all.size(); ++k) finish(which[next + static_cast<int64_t>(k)], updates[k], told);
         }
         next = end;

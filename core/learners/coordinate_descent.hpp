@@ -1,6 +1,8 @@
-// Coordinate descent on a quadratic model of a loss of linear scores (newGLMNET: Yuan, Ho & Lin 2012; Friedman et al. 2010).
+// Coordinate descent on a quadratic model of a loss of linear scores (newGLMNET: Yuan, Ho & Lin 2012; Friedman et al.
+// 2010).
 //
-//     min_δ  g·δ + ½ Σ_{n,y} D[n][y] (Xδ)[n][y]²  +  Σ_k l1_k |w_k + δ_k| + ½ q_k (w_k + δ_k − c_k)²  +  Σ_m λ_m ‖(w + δ)_m‖
+//     min_δ  g·δ + ½ Σ_{n,y} D[n][y] (Xδ)[n][y]²  +  Σ_k l1_k |w_k + δ_k| + ½ q_k (w_k + δ_k − c_k)²  +  Σ_m λ_m ‖(w +
+//     δ)_m‖
 //
 // X is a sparse map whose rows are instances; D is the second derivative of the loss by each score; groups m have no
 // feature in common. What is kept up to date is the margin Xδ, so a step on one feature costs as much as the attribute
@@ -26,7 +28,7 @@ struct QuadraticModel {
 // Groups that are to be looked at, each with its features, ascending.
 struct ActiveGroups {
     int64_t n = 0;
-    const int64_t* start = nullptr;   // [n + 1]
+    const int64_t* start = nullptr;  // [n + 1]
     const int64_t* member = nullptr;
     const double* strength = nullptr;  // [n]
 };
@@ -62,10 +64,10 @@ inline std::vector<Coordinate> coordinates(const QuadraticModel& model, const in
 // δ and the margin of a quadratic model while it is being minimised.
 class CoordinateDescent {
   public:
-    CoordinateDescent(const QuadraticModel& model, const int64_t* active, int64_t n, const ActiveGroups& groups, const double* w,
-                      double* delta, double* margin)
-        : model_(model), attributes_(model.map.attributes()), width_(model.map.features().width), w_(w), delta_(delta), margin_(margin),
-          single_(coordinates(model, active, n)) {
+    CoordinateDescent(const QuadraticModel& model, const int64_t* active, int64_t n, const ActiveGroups& groups,
+                      const double* w, double* delta, double* margin)
+        : model_(model), attributes_(model.map.attributes()), width_(model.map.features().width), w_(w), delta_(delta),
+          margin_(margin), single_(coordinates(model, active, n)) {
         for (int64_t m = 0; m < groups.n; ++m) blocks_.push_back(block(groups, m));
     }
 
@@ -104,9 +106,12 @@ class CoordinateDescent {
     }
 
     double slope(const Coordinate& c) const {
-        double sum = model_.gradient[c.feature] + model_.pull[c.feature] * (w_[c.feature] + delta_[c.feature] - model_.centre[c.feature]);
+        double sum = model_.gradient[c.feature]
+                     + model_.pull[c.feature] * (w_[c.feature] + delta_[c.feature] - model_.centre[c.feature]);
         if (model_.map.everywhere(c.attribute))
-            return sum + slope_everywhere(attributes_.value.data() + attributes_.start[c.attribute], model_.map.rows().size());
+            return sum
+                   + slope_everywhere(attributes_.value.data() + attributes_.start[c.attribute],
+                                      model_.map.rows().size());
         for (int64_t e = attributes_.start[c.attribute]; e < attributes_.start[c.attribute + 1]; ++e) {
             const int64_t at = attributes_.index[e] * width_ + c.column;
             sum += value(e) * model_.curvature[at] * margin_[at];
@@ -127,7 +132,9 @@ class CoordinateDescent {
             margin_[attributes_.index[e] * width_ + c.column] += value(e) * by;
     }
 
-    static double soft(double x, double threshold) { return x > threshold ? x - threshold : x < -threshold ? x + threshold : 0.0; }
+    static double soft(double x, double threshold) {
+        return x > threshold ? x - threshold : x < -threshold ? x + threshold : 0.0;
+    }
 
     // The new weight minimises slope·s + bend/2 s² + l1 |w + δ + s|. Returns what the step changes, about: bend s².
     double step(const Coordinate& c) {
@@ -155,7 +162,8 @@ class CoordinateDescent {
                 trial[i] = soft(next[i] - at / b.largest, model_.l1[b.members[i].feature] / b.largest);
                 square += trial[i] * trial[i];
             }
-            const double size = std::sqrt(square), kept = size > b.strength / b.largest ? 1 - b.strength / b.largest / size : 0.0;
+            const double size = std::sqrt(square),
+                         kept = size > b.strength / b.largest ? 1 - b.strength / b.largest / size : 0.0;
             for (size_t i = 0; i < s; ++i) {
                 const double to = kept * trial[i];
                 moved = std::max(moved, std::abs(to - next[i]));

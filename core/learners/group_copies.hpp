@@ -6,8 +6,8 @@
 //     z = αw_g + (1 − α)v_g − a_g        (α: over-relaxation)
 //     v_g ← z − P(z),   a_g ← −P(z)      P: the projection on the ball of radius r_g
 //
-// So v need not be stored: P(z) = z r/‖z‖ wherever v_g is not zero, and then v_g = −κ_g a_g with κ_g = ‖z‖/r_g − 1; it is
-// zero, and so is κ_g, for all other groups.
+// So v need not be stored: P(z) = z r/‖z‖ wherever v_g is not zero, and then v_g = −κ_g a_g with κ_g = ‖z‖/r_g − 1; it
+// is zero, and so is κ_g, for all other groups.
 #pragma once
 
 #include <algorithm>
@@ -23,16 +23,18 @@ class GroupCopies {
   public:
     // Sums over members, for residuals.
     struct Norms {
-        double apart = 0;     // ‖v − Mw‖²
-        double copies = 0;    // ‖v‖²
-        double weights = 0;   // ‖Mw‖²
-        double value = 0;     // Σ_g λ_g ‖w_g‖
+        double apart = 0;    // ‖v − Mw‖²
+        double copies = 0;   // ‖v‖²
+        double weights = 0;  // ‖Mw‖²
+        double value = 0;    // Σ_g λ_g ‖w_g‖
     };
 
-    GroupCopies(std::vector<int64_t> start, std::vector<int32_t> member, std::vector<double> strength, int64_t n_features)
+    GroupCopies(std::vector<int64_t> start, std::vector<int32_t> member, std::vector<double> strength,
+                int64_t n_features)
         : start_(std::move(start)), member_(std::move(member)), strength_(std::move(strength)), n_features_(n_features),
           multiplier_(member_.size(), 0.0), ratio_(strength_.size(), 0.0) {
-        // A fixed number of pieces, whatever the number of threads; few if adding up their sums would cost more than it brings.
+        // A fixed number of pieces, whatever the number of threads; few if adding up their sums would cost more than it
+        // brings.
         const int64_t pieces = std::clamp<int64_t>(n_members() / (8 * std::max<int64_t>(n_features, 1)), 1, 16);
         cuts_ = balanced_cuts(start_.data(), n_groups(), pieces);
         sums_.resize((cuts_.size() - 1) * 2 * n_features_);
@@ -134,14 +136,14 @@ class GroupCopies {
         return total;
     }
 
-    std::vector<int64_t> start_;      // [G + 1]
-    std::vector<int32_t> member_;     // [N]
-    std::vector<double> strength_;    // [G], above zero
+    std::vector<int64_t> start_;    // [G + 1]
+    std::vector<int32_t> member_;   // [N]
+    std::vector<double> strength_;  // [G], above zero
     int64_t n_features_;
     std::vector<double> multiplier_;  // [N]: a
     std::vector<double> ratio_;       // [G]: κ
     std::vector<int64_t> cuts_;
-    std::vector<double> sums_;        // [pieces][2][n_features]
+    std::vector<double> sums_;  // [pieces][2][n_features]
 };
 
 }  // namespace parsimon

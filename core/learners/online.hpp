@@ -37,16 +37,15 @@ struct WeightChange {
     double value;
 };
 
-// Whole passes over instances, one after the other. `Instances` knows what they are (online_chains.hpp, online_arcs.hpp):
+// Whole passes over instances, one after the other. `Instances` knows what they are (online_chains.hpp,
+// online_arcs.hpp):
 //
 //     add(batch), size()              all instances
-//     take(i)                         the instance of the questions below, and its weight: 0 if it has nothing to learn from
-//     score(weights), score_of_gold()
-//     best(cost), is_wrong()          the value of the best output, and whether that is not gold
-//     compare(changes)                f(gold) − f(best)
-//     log_partition()
-//     follow_marginals(weights, step, weight)   weights += step · (gold − marginals); whether anything has changed
-//     count(batch, weights)           tells weights that want to know how often attributes fire
+//     take(i)                         the instance of the questions below, and its weight: 0 if it has nothing to learn
+//     from score(weights), score_of_gold() best(cost), is_wrong()          the value of the best output, and whether
+//     that is not gold compare(changes)                f(gold) − f(best) log_partition() follow_marginals(weights,
+//     step, weight)   weights += step · (gold − marginals); whether anything has changed count(batch, weights) tells
+//     weights that want to know how often attributes fire
 //
 // Weights are OnlineWeights, which are pulled now and then and may be dropped, or SummedWeights, under a cumulative L1
 // penalty.
@@ -147,7 +146,8 @@ class Rounds {
     // Each feature once, if it exists: an attribute that fires several times counts as often.
     void add_up_changes() {
         const auto key = [](const WeightChange& c) { return std::tuple(c.part, c.attribute, c.column); };
-        std::sort(changes_.begin(), changes_.end(), [&](const WeightChange& a, const WeightChange& b) { return key(a) < key(b); });
+        std::sort(changes_.begin(), changes_.end(),
+                  [&](const WeightChange& a, const WeightChange& b) { return key(a) < key(b); });
         size_t kept = 0;
         for (size_t j = 0; j < changes_.size();) {
             WeightChange sum = changes_[j];

@@ -19,12 +19,13 @@ class ArcInstances {
   public:
     struct Batch {
         std::shared_ptr<const ArcSentences> sentences;
-        int64_t first, last;          // which of them
-        std::vector<int32_t> gold;    // of their tokens
-        std::vector<double> weight;   // per sentence; empty for ones
+        int64_t first, last;         // which of them
+        std::vector<int32_t> gold;   // of their tokens
+        std::vector<double> weight;  // per sentence; empty for ones
     };
 
-    ArcInstances(std::shared_ptr<const ArcDictionary> dictionary, TreeKind kind) : dictionary_(std::move(dictionary)), oracles_(kind) {}
+    ArcInstances(std::shared_ptr<const ArcDictionary> dictionary, TreeKind kind)
+        : dictionary_(std::move(dictionary)), oracles_(kind) {}
 
     const ArcDictionary& dictionary() const { return *dictionary_; }
     int64_t size() const { return first_.back(); }
@@ -56,14 +57,18 @@ class ArcInstances {
             if (single && blocks_[t] >= 0) {
                 if (weights.untouched(blocks_[t])) continue;
                 visitor_->visit(t, scores_.data(), tokens_, single,
-                                [single, scale = weights.scale_of(blocks_[t])](double* cells, const ArcVisitor::Hit* hits, int32_t n) {
-                    for (int32_t j = 0; j < n; ++j) cells[hits[j].cell] += scale * single[hits[j].attribute];
-                });
+                                [single, scale = weights.scale_of(blocks_[t])](double* cells,
+                                                                               const ArcVisitor::Hit* hits, int32_t n) {
+                                    for (int32_t j = 0; j < n; ++j)
+                                        cells[hits[j].cell] += scale * single[hits[j].attribute];
+                                });
             } else {
-                visitor_->visit(t, scores_.data(), tokens_, nullptr, [&](double* cells, const ArcVisitor::Hit* hits, int32_t n) {
-                    weights.visit_each(0, [hits](int64_t j) { return hits[j].attribute; }, 0, n, n,
-                                       [&](int64_t j, uint32_t, double weight) { cells[hits[j].cell] += weight; });
-                });
+                visitor_->visit(t, scores_.data(), tokens_, nullptr,
+                                [&](double* cells, const ArcVisitor::Hit* hits, int32_t n) {
+                                    weights.visit_each(
+                                        0, [hits](int64_t j) { return hits[j].attribute; }, 0, n, n,
+                                        [&](int64_t j, uint32_t, double weight) { cells[hits[j].cell] += weight; });
+                                });
             }
         }
         tokens_.give(sentence_, scores_.data());
@@ -102,14 +107,15 @@ class ArcInstances {
         bool changed = false;
         visitor_->begin(sentence_);
         for (int32_t t = 0; t < dictionary_->n_templates(); ++t)
-            visitor_->visit(t, scores_.data(), tokens_, nullptr, [&](double* cells, const ArcVisitor::Hit* hits, int32_t n) {
-                for (int32_t j = 0; j < n; ++j) {
-                    const double difference = cells[hits[j].cell];
-                    if (std::abs(difference) < weights.least(0, hits[j].attribute, weight)) continue;
-                    changed = true;
-                    weights.add(0, hits[j].attribute, 0, step * weight * difference);
-                }
-            });
+            visitor_->visit(t, scores_.data(), tokens_, nullptr,
+                            [&](double* cells, const ArcVisitor::Hit* hits, int32_t n) {
+                                for (int32_t j = 0; j < n; ++j) {
+                                    const double difference = cells[hits[j].cell];
+                                    if (std::abs(difference) < weights.least(0, hits[j].attribute, weight)) continue;
+                                    changed = true;
+                                    weights.add(0, hits[j].attribute, 0, step * weight * difference);
+                                }
+                            });
         return changed;
     }
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "maps/linear_map.hpp"
+#include "chains/sequence_parts.hpp"
 #include "learners/online.hpp"
 #include "learners/online_weights.hpp"
-#include "chains/sequence_parts.hpp"
 #include "learners/summed_weights.hpp"
+#include "maps/linear_map.hpp"
 
 namespace parsimon {
 
@@ -26,7 +26,8 @@ class ChainInstances {
         Forest forest = {};          // empty for chains
     };
 
-    explicit ChainInstances(int32_t n_labels, PairForm form = PairForm::by_cost) : n_labels_(n_labels), parts_(n_labels, form) {}
+    explicit ChainInstances(int32_t n_labels, PairForm form = PairForm::by_cost)
+        : n_labels_(n_labels), parts_(n_labels, form) {}
 
     int64_t size() const { return first_.back(); }
 
@@ -51,7 +52,8 @@ class ChainInstances {
         parts_.begin(at_, length_, batch_->kind.data() + at_, pairs.size(), batch_->forest);
         for (int64_t t = 0; t < length_; ++t) {
             double* node = parts_.node(t);
-            weights.visit(0, rows, at_ + t, rows.start[at_ + length_], [&](uint32_t column, double weight) { node[column] += weight; });
+            weights.visit(0, rows, at_ + t, rows.start[at_ + length_],
+                          [&](uint32_t column, double weight) { node[column] += weight; });
         }
         for (size_t k = 0; k < parts_.kinds().size(); ++k) {
             const int32_t r = parts_.kinds()[k];
@@ -75,8 +77,9 @@ class ChainInstances {
             parts_.node_differences(t, least, differences_);
             changed |= change(weights, 0, rows, at_ + t, step, weight);
         }
-        parts_.pair_differences([&](size_t k) { return least_of(weights, 1, pairs, parts_.kinds()[k], weight); }, differences_,
-                                [&](size_t k) { changed |= change(weights, 1, pairs, parts_.kinds()[k], step, weight); });
+        parts_.pair_differences(
+            [&](size_t k) { return least_of(weights, 1, pairs, parts_.kinds()[k], weight); }, differences_,
+            [&](size_t k) { changed |= change(weights, 1, pairs, parts_.kinds()[k], step, weight); });
         return changed;
     }
 
@@ -94,7 +97,8 @@ class ChainInstances {
             const bool here = labels_[t] != gold_[t], before = from >= 0 && labels_[from] != gold_[from];
             if (here) spread(0, batch_->node.rows(), at_ + t, gold_[t], labels_[t]);
             if (from >= 0 && (here || before))
-                spread(1, batch_->pair.rows(), batch_->kind[at_ + t], gold_[from] * Y + gold_[t], labels_[from] * Y + labels_[t]);
+                spread(1, batch_->pair.rows(), batch_->kind[at_ + t], gold_[from] * Y + gold_[t],
+                       labels_[from] * Y + labels_[t]);
         }
     }
 
@@ -108,7 +112,8 @@ class ChainInstances {
         for (int64_t i = 0; i < n; ++i)
             for (int64_t t = batch.offsets[i]; t < batch.offsets[i + 1]; ++t) {
                 if (batch.forest.parent.empty() ? t == batch.offsets[i] : batch.forest.parent[t] < 0) continue;
-                for (int64_t j = pairs.start[batch.kind[t]]; j < pairs.start[batch.kind[t] + 1]; ++j) weights.fires(1, pairs.index[j]);
+                for (int64_t j = pairs.start[batch.kind[t]]; j < pairs.start[batch.kind[t] + 1]; ++j)
+                    weights.fires(1, pairs.index[j]);
             }
     }
 
@@ -118,7 +123,8 @@ class ChainInstances {
     static double least_of(const Weights& weights, int p, const Csr& rows, int64_t r, double weight) {
         double least = std::numeric_limits<double>::infinity();
         for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i)
-            least = std::min(least, weights.least(p, rows.index[i], weight * (rows.value.empty() ? 1.0 : rows.value[i])));
+            least =
+                std::min(least, weights.least(p, rows.index[i], weight * (rows.value.empty() ? 1.0 : rows.value[i])));
         return least;
     }
 
@@ -126,8 +132,8 @@ class ChainInstances {
     bool change(Weights& weights, int p, const Csr& rows, int64_t r, double step, double weight) {
         if (!differences_.n) return false;
         for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i)
-            weights.change(p, rows.index[i], step, weight * (rows.value.empty() ? 1.0 : rows.value[i]), differences_.column.data(),
-                           differences_.value.data(), differences_.n);
+            weights.change(p, rows.index[i], step, weight * (rows.value.empty() ? 1.0 : rows.value[i]),
+                           differences_.column.data(), differences_.value.data(), differences_.n);
         return true;
     }
 

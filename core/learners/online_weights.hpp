@@ -20,9 +20,9 @@
 namespace parsimon {
 
 struct Entry {
-    double value;     // ξ
-    double drift;     // Σ over changes of ξ: change · (Σ of c before it); see Block::sum_of_scales
-    double pulled;    // how much of its block's pull on single weights it has felt
+    double value;   // ξ
+    double drift;   // Σ over changes of ξ: change · (Σ of c before it); see Block::sum_of_scales
+    double pulled;  // how much of its block's pull on single weights it has felt
     uint32_t column;
 };
 
@@ -51,7 +51,9 @@ class TouchedRows {
     int64_t n_entries() const { return n_entries_; }
     const Head& head(int64_t a) const { return heads_[a]; }
     Entry* entries(const Head& head) { return chunks_[head.at >> chunk_bits].get() + (head.at & (chunk_size - 1)); }
-    const Entry* entries(const Head& head) const { return chunks_[head.at >> chunk_bits].get() + (head.at & (chunk_size - 1)); }
+    const Entry* entries(const Head& head) const {
+        return chunks_[head.at >> chunk_bits].get() + (head.at & (chunk_size - 1));
+    }
 
     // Where there is one column only, the numbers ξ of all attributes side by side, which is quicker to read.
     const double* single() const { return single_.data(); }
@@ -69,7 +71,8 @@ class TouchedRows {
     bool exists(int64_t a, uint32_t column) const {
         const FeatureRows& f = *features_;
         if (f.all || f.start[a + 1] - f.start[a] == f.width) return true;
-        return std::binary_search(f.column.begin() + f.start[a], f.column.begin() + f.start[a + 1], static_cast<int32_t>(column));
+        return std::binary_search(f.column.begin() + f.start[a], f.column.begin() + f.start[a + 1],
+                                  static_cast<int32_t>(column));
     }
 
     // The entry of a column, made if need be (`fresh`); null if there is no such feature. Rows are sorted by column.
@@ -80,7 +83,8 @@ class TouchedRows {
         Entry* row = n ? entries(head) : nullptr;
         uint32_t k = column;  // its place in a row that has all columns
         if (n != features_->width)
-            k = static_cast<uint32_t>(std::lower_bound(row, row + n, column, [](const Entry& e, uint32_t c) { return e.column < c; }) - row);
+            k = static_cast<uint32_t>(
+                std::lower_bound(row, row + n, column, [](const Entry& e, uint32_t c) { return e.column < c; }) - row);
         if (k < n && row[k].column == column) return row + k;
         if (!exists(a, column)) return nullptr;
         fresh = true;
@@ -182,11 +186,11 @@ class TouchedRows {
 class OnlineWeights {
   public:
     struct Block {
-        double scale = 1;          // c
-        double squared_norm = 0;   // ‖ξ‖²
-        double pull_on_rows = 0;   // running sums of what was to be taken from norms of rows and from single weights,
+        double scale = 1;            // c
+        double squared_norm = 0;     // ‖ξ‖²
+        double pull_on_rows = 0;     // running sums of what was to be taken from norms of rows and from single weights,
         double pull_on_entries = 0;  // as numbers ξ
-        double sum_before = 0;     // Σ of c over the rounds before `since`
+        double sum_before = 0;       // Σ of c over the rounds before `since`
         int64_t since = 0;
         bool touched = false;  // whether it has had a weight
 
@@ -202,7 +206,8 @@ class OnlineWeights {
 
     OnlineWeights(std::shared_ptr<const FeatureRows> node, std::shared_ptr<const FeatureRows> pair,
                   const int32_t* node_block, const int32_t* pair_block, int64_t n_blocks)
-        : parts_{TouchedRows(std::move(node), node_block), TouchedRows(std::move(pair), pair_block)}, blocks_(n_blocks) {}
+        : parts_{TouchedRows(std::move(node), node_block), TouchedRows(std::move(pair), pair_block)},
+          blocks_(n_blocks) {}
 
     int64_t n_entries() const { return parts_[0].n_entries() + parts_[1].n_entries(); }
     int64_t n_blocks() const { return static_cast<int64_t>(blocks_.size()); }
@@ -217,11 +222,12 @@ class OnlineWeights {
         const int32_t* index = rows.index.data();
         const auto attribute = [index](int64_t i) { return index[i]; };
         if (rows.value.empty()) {
-            visit_each(p, attribute, rows.start[r], rows.start[r + 1], last, [&](int64_t, uint32_t column, double weight) { body(column, weight); });
+            visit_each(p, attribute, rows.start[r], rows.start[r + 1], last,
+                       [&](int64_t, uint32_t column, double weight) { body(column, weight); });
         } else {
             const double* value = rows.value.data();
             visit_each(p, attribute, rows.start[r], rows.start[r + 1], last,
-                  [&](int64_t i, uint32_t column, double weight) { body(column, value[i] * weight); });
+                       [&](int64_t i, uint32_t column, double weight) { body(column, value[i] * weight); });
         }
     }
 
@@ -242,8 +248,8 @@ class OnlineWeights {
         }
     }
 
-    // For attributes with one column, all of one block: ξ of each, and the scale that goes with it. Null if penalties are
-    // being put off, so that attributes must be visited one by one.
+    // For attributes with one column, all of one block: ξ of each, and the scale that goes with it. Null if penalties
+    // are being put off, so that attributes must be visited one by one.
     const double* single(int p) const { return late_ || !parts_[p].has_single() ? nullptr : parts_[p].single(); }
     double scale_of(int32_t block) const { return blocks_[block].scale; }
     // Whether a block has had no weight since it was dropped, or ever.
@@ -296,7 +302,8 @@ class OnlineWeights {
     std::vector<double> norms() {
         settle_all();
         std::vector<double> squares(blocks_.size(), 0.0);
-        visit_all([&](int, int64_t, const Block&, int32_t b, Entry& entry) { squares[b] += entry.value * entry.value; });
+        visit_all(
+            [&](int, int64_t, const Block&, int32_t b, Entry& entry) { squares[b] += entry.value * entry.value; });
         for (size_t b = 0; b < blocks_.size(); ++b) {
             blocks_[b].squared_norm = squares[b];
             squares[b] = blocks_[b].scale * std::sqrt(squares[b]);
@@ -306,7 +313,8 @@ class OnlineWeights {
     // The same from the running sums: no look at any weight.
     std::vector<double> running_norms() const {
         std::vector<double> out(blocks_.size());
-        for (size_t b = 0; b < out.size(); ++b) out[b] = blocks_[b].scale * std::sqrt(std::max(blocks_[b].squared_norm, 0.0));
+        for (size_t b = 0; b < out.size(); ++b)
+            out[b] = blocks_[b].scale * std::sqrt(std::max(blocks_[b].squared_norm, 0.0));
         return out;
     }
 
@@ -360,7 +368,9 @@ class OnlineWeights {
     // Averages are over the rounds from here on.
     void forget_average() {
         settle_all();
-        visit_all([&](int, int64_t, const Block& block, int32_t, Entry& entry) { entry.drift = entry.value * block.sum_of_scales(round_); });
+        visit_all([&](int, int64_t, const Block& block, int32_t, Entry& entry) {
+            entry.drift = entry.value * block.sum_of_scales(round_);
+        });
         averaged_from_ = round_;
     }
 
@@ -372,7 +382,9 @@ class OnlineWeights {
         averaged = averaged && round_ > averaged_from_;
         visit_all([&](int p, int64_t a, const Block& block, int32_t, Entry& entry) {
             double value = block.scale * entry.value;
-            if (averaged) value = (entry.value * block.sum_of_scales(round_) - entry.drift) / static_cast<double>(round_ - averaged_from_);
+            if (averaged)
+                value = (entry.value * block.sum_of_scales(round_) - entry.drift)
+                        / static_cast<double>(round_ - averaged_from_);
             features.push_back((p ? parts_[0].features().size() : 0) + parts_[p].feature(a, entry.column));
             values.push_back(value);
         });
@@ -381,17 +393,21 @@ class OnlineWeights {
     // Replaces the weights that exist, in the order of `collect`, by others; zeros leave the memory.
     void replace(const double* values) {
         int64_t next = 0;
-        visit_all([&](int p, int64_t a, Block& block, int32_t, Entry& entry) { set(p, a, entry, block, values[next++] / block.scale); });
+        visit_all([&](int p, int64_t a, Block& block, int32_t, Entry& entry) {
+            set(p, a, entry, block, values[next++] / block.scale);
+        });
         for (TouchedRows& part : parts_)
-            for (int64_t a = 0; a < part.n_attributes(); ++a) part.filter(a, [](const Entry& entry) { return entry.value != 0; });
+            for (int64_t a = 0; a < part.n_attributes(); ++a)
+                part.filter(a, [](const Entry& entry) { return entry.value != 0; });
     }
 
-    // All that rounds to come depend on, if nothing is being put off: the same rounds after `restore` give the same bits.
+    // All that rounds to come depend on, if nothing is being put off: the same rounds after `restore` give the same
+    // bits.
     struct State {
         std::vector<int64_t> features;       // of the weights that exist, ascending
         std::vector<double> values, drifts;  // of their entries
-        std::vector<double> blocks;          // a block: scale, squared norm, pulls on rows and entries, sum of scales before
-        std::vector<int64_t> counts;         // a block: since, touched; then rounds, averaged from, rows late, entries late
+        std::vector<double> blocks;   // a block: scale, squared norm, pulls on rows and entries, sum of scales before
+        std::vector<int64_t> counts;  // a block: since, touched; then rounds, averaged from, rows late, entries late
         static constexpr size_t per_block = 5, counts_per_block = 2, further_counts = 4;
     };
 
@@ -404,7 +420,8 @@ class OnlineWeights {
             out.drifts.push_back(entry.drift);
         });
         for (const Block& b : blocks_) {
-            out.blocks.insert(out.blocks.end(), {b.scale, b.squared_norm, b.pull_on_rows, b.pull_on_entries, b.sum_before});
+            out.blocks.insert(out.blocks.end(),
+                              {b.scale, b.squared_norm, b.pull_on_rows, b.pull_on_entries, b.sum_before});
             out.counts.insert(out.counts.end(), {b.since, b.touched});
         }
         out.counts.insert(out.counts.end(), {round_, averaged_from_, rows_late_, entries_late_});

@@ -6,8 +6,9 @@
 //
 //     w > 0:  w ← max(0, w − (u + q))        w < 0:  w ← min(0, w + (u − q))        q ← q + what w has changed by
 //
-// Now w − q only changes by steps: it is their sum s. And whatever happens, −u ≤ q ≤ u. So if w > 0 before, the new w is
-// max(0, s − u), where s > −u; if w < 0, it is min(0, s + u), where s < u; if w = 0, then |s| = |q| ≤ u. In every case
+// Now w − q only changes by steps: it is their sum s. And whatever happens, −u ≤ q ≤ u. So if w > 0 before, the new w
+// is max(0, s − u), where s > −u; if w < 0, it is min(0, s + u), where s < u; if w = 0, then |s| = |q| ≤ u. In every
+// case
 //
 //     w = sign(s) max(|s| − u, 0)
 //
@@ -115,7 +116,8 @@ class SummedRows {
     bool exists(int64_t a, uint32_t column) const {
         const FeatureRows& f = *features_;
         if (f.all) return true;
-        return std::binary_search(f.column.begin() + f.start[a], f.column.begin() + f.start[a + 1], static_cast<int32_t>(column));
+        return std::binary_search(f.column.begin() + f.start[a], f.column.begin() + f.start[a + 1],
+                                  static_cast<int32_t>(column));
     }
 
     // All sums of penalised attributes times a factor.
@@ -146,11 +148,16 @@ class SummedRows {
         std::unique_ptr<uint32_t[]> columns;
     };
 
-    double* sums(const Head& head) const { return chunks_[head.at >> chunk_bits].sums.get() + (head.at & (chunk_size - 1)); }
-    uint32_t* columns(const Head& head) const { return chunks_[head.at >> chunk_bits].columns.get() + (head.at & (chunk_size - 1)); }
+    double* sums(const Head& head) const {
+        return chunks_[head.at >> chunk_bits].sums.get() + (head.at & (chunk_size - 1));
+    }
+    uint32_t* columns(const Head& head) const {
+        return chunks_[head.at >> chunk_bits].columns.get() + (head.at & (chunk_size - 1));
+    }
     uint32_t n_words() const { return static_cast<uint32_t>((features_->width + 31) / 32); }
 
-    void add_to_full(const Head& head, double times, const uint32_t* column, const double* value, size_t n, double least, double u) {
+    void add_to_full(const Head& head, double times, const uint32_t* column, const double* value, size_t n,
+                     double least, double u) {
         double* sum = sums(head);
         uint32_t* marks = columns(head);
         for (size_t j = 0; j < n; ++j) {
@@ -161,8 +168,8 @@ class SummedRows {
         }
     }
 
-    // Makes room for all columns. That is done at once for attributes that fire at least as often as they have columns (so
-    // memory stays in proportion to the data), and for others when half their columns exist.
+    // Makes room for all columns. That is done at once for attributes that fire at least as often as they have columns
+    // (so memory stays in proportion to the data), and for others when half their columns exist.
     void fill(Head& head, double u) {
         const Head before = head;
         const auto width = static_cast<uint32_t>(features_->width);
@@ -216,7 +223,8 @@ class SummedRows {
         }
         if (chunks_.empty() || next_ + room > chunk_size) {
             if (chunks_.size() >> (32 - chunk_bits)) throw std::length_error("too many weights for online learning");
-            chunks_.push_back({std::unique_ptr<double[]>(new double[chunk_size]), std::unique_ptr<uint32_t[]>(new uint32_t[chunk_size])});
+            chunks_.push_back({std::unique_ptr<double[]>(new double[chunk_size]),
+                               std::unique_ptr<uint32_t[]>(new uint32_t[chunk_size])});
             next_ = 0;
         }
         const auto at = static_cast<uint32_t>((chunks_.size() - 1) << chunk_bits) + next_;
@@ -237,8 +245,8 @@ class SummedRows {
 // The weights of one learner: attributes of tokens (part 0) and of steps (part 1).
 class SummedWeights {
   public:
-    SummedWeights(std::shared_ptr<const FeatureRows> node, std::shared_ptr<const FeatureRows> pair, const bool* node_exempt,
-                  const bool* pair_exempt)
+    SummedWeights(std::shared_ptr<const FeatureRows> node, std::shared_ptr<const FeatureRows> pair,
+                  const bool* node_exempt, const bool* pair_exempt)
         : parts_{SummedRows(std::move(node), node_exempt), SummedRows(std::move(pair), pair_exempt)} {}
 
     SummedRows& part(int p) { return parts_[p]; }
@@ -268,7 +276,8 @@ class SummedWeights {
             if (i + 10 < last) part.prefetch_sums(index[i + 10]);
             const bool exempt = part.exempt(index[i]);
             const double times = (exempt ? 1.0 : scale_) * (valued ? rows.value[i] : 1.0);
-            part.visit(index[i], exempt ? 0.0 : pulled_, [&](uint32_t column, double value) { body(column, times * value); });
+            part.visit(index[i], exempt ? 0.0 : pulled_,
+                       [&](uint32_t column, double value) { body(column, times * value); });
         }
     }
 
@@ -283,7 +292,8 @@ class SummedWeights {
     void change(int p, int64_t a, double step, double times, const uint32_t* column, const double* value, size_t n) {
         SummedRows& part = parts_[p];
         const bool exempt = part.exempt(a);
-        part.add(a, step * times / (exempt ? 1.0 : scale_), column, value, n, least(p, a, times), exempt ? 0.0 : pulled_);
+        part.add(a, step * times / (exempt ? 1.0 : scale_), column, value, n, least(p, a, times),
+                 exempt ? 0.0 : pulled_);
     }
     void add(int p, int64_t a, uint32_t column, double by) {
         const bool exempt = parts_[p].exempt(a);

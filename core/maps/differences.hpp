@@ -17,8 +17,8 @@ struct SparseVectors {
     std::vector<double> value;
 };
 
-// The parts at which two outputs of an instance differ: `plus` is the column of the one, `minus` that of the other; −1 is
-// none. Instance i has those from start[i] on.
+// The parts at which two outputs of an instance differ: `plus` is the column of the one, `minus` that of the other; −1
+// is none. Instance i has those from start[i] on.
 struct PartDifferences {
     int64_t n_instances;
     const int64_t* start;  // [n_instances + 1]
@@ -34,7 +34,8 @@ inline SparseVectors feature_differences(const LinearMap& map, const PartDiffere
     const auto feature = [&](int32_t a, int32_t column) -> int64_t {
         if (column < 0) return -1;
         if (features.all) return a * features.width + column;
-        const auto first = features.column.begin() + features.start[a], last = features.column.begin() + features.start[a + 1];
+        const auto first = features.column.begin() + features.start[a],
+                   last = features.column.begin() + features.start[a + 1];
         const auto at = std::lower_bound(first, last, column);
         return at != last && *at == column ? at - features.column.begin() : -1;
     };
@@ -45,7 +46,8 @@ inline SparseVectors feature_differences(const LinearMap& map, const PartDiffere
         for (int64_t p = parts.start[i]; p < parts.start[i + 1]; ++p)
             for (int64_t j = rows.start[parts.row[p]]; j < rows.start[parts.row[p] + 1]; ++j) {
                 const double value = rows.value.empty() ? 1.0 : rows.value[j];
-                const int64_t more = feature(rows.index[j], parts.plus[p]), less = feature(rows.index[j], parts.minus[p]);
+                const int64_t more = feature(rows.index[j], parts.plus[p]),
+                              less = feature(rows.index[j], parts.minus[p]);
                 if (more >= 0) mine.emplace_back(static_cast<int32_t>(more), value);
                 if (less >= 0) mine.emplace_back(static_cast<int32_t>(less), -value);
             }

@@ -83,7 +83,7 @@ inline std::pair<Csr, std::vector<int32_t>> distinct_rows(const Csr& rows) {
         if (!std::equal(index + rows.start[r], index + rows.start[r + 1], index + rows.start[s])) return false;
         const auto* value = rows.value.data();
         return rows.value.empty()
-            || std::equal(value + rows.start[r], value + rows.start[r + 1], value + rows.start[s]);
+               || std::equal(value + rows.start[r], value + rows.start[r + 1], value + rows.start[s]);
     };
     auto place = [&](int64_t r) -> int32_t& {
         const uint64_t mask = slots.size() - 1;
@@ -95,7 +95,10 @@ inline std::pair<Csr, std::vector<int32_t>> distinct_rows(const Csr& rows) {
     distinct.start.push_back(0);
     for (int64_t r = 0; r < rows.size(); ++r) {
         int32_t& slot = place(r);
-        if (slot >= 0) { which[r] = slot; continue; }
+        if (slot >= 0) {
+            which[r] = slot;
+            continue;
+        }
         slot = which[r] = static_cast<int32_t>(first.size());
         first.push_back(r);
         distinct.index.insert(distinct.index.end(), rows.index.begin() + rows.start[r],
@@ -116,13 +119,14 @@ inline std::pair<Csr, std::vector<int32_t>> distinct_rows(const Csr& rows) {
 struct FeatureRows {
     int64_t width = 0;
     int64_t n_attributes = 0;
-    bool all = true;               // every column with every attribute
-    std::vector<int64_t> start;    // [n_attributes + 1] unless all
-    std::vector<int32_t> column;   // ascending within an attribute
+    bool all = true;              // every column with every attribute
+    std::vector<int64_t> start;   // [n_attributes + 1] unless all
+    std::vector<int32_t> column;  // ascending within an attribute
 
     int64_t size() const { return all ? n_attributes * width : start.back(); }
 
-    // Attributes with several columns are handled as whole rows, which is quicker than one by one, unless rows are long.
+    // Attributes with several columns are handled as whole rows, which is quicker than one by one, unless rows are
+    // long.
     bool whole_row(int64_t a) const {
         if (all) return true;
         const int64_t n = start[a + 1] - start[a];
@@ -220,7 +224,8 @@ class LinearMap {
         for (int64_t i = 0; i < n; ++i) {
             const int64_t first = rows_->start[chosen[i]], last = rows_->start[chosen[i] + 1];
             out.index.insert(out.index.end(), rows_->index.begin() + first, rows_->index.begin() + last);
-            if (!rows_->value.empty()) out.value.insert(out.value.end(), rows_->value.begin() + first, rows_->value.begin() + last);
+            if (!rows_->value.empty())
+                out.value.insert(out.value.end(), rows_->value.begin() + first, rows_->value.begin() + last);
             out.start.push_back(static_cast<int64_t>(out.index.size()));
         }
         return LinearMap(std::move(out), features_);
@@ -231,7 +236,8 @@ class LinearMap {
         Csr out;
         out.start.assign(rows_->start.size(), 0);
         over_rows(rows_->size(), threads, [&](int64_t r) {
-            for (int64_t i = rows_->start[r]; i < rows_->start[r + 1]; ++i) out.start[r + 1] += new_number[rows_->index[i]] >= 0;
+            for (int64_t i = rows_->start[r]; i < rows_->start[r + 1]; ++i)
+                out.start[r + 1] += new_number[rows_->index[i]] >= 0;
         });
         std::partial_sum(out.start.begin(), out.start.end(), out.start.begin());
         out.index.resize(out.entries());

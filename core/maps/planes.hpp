@@ -1,4 +1,5 @@
-// The dual of a max-margin Markov network, over the outputs that have been met: cutting planes, and how much each counts.
+// The dual of a max-margin Markov network, over the outputs that have been met: cutting planes, and how much each
+// counts.
 //
 // For min_w ½ Σ_k w_k²/s_k + Σ_i c_i max_y [cost_i(y) − w·Δf_i(y)], with Δf_i(y) = f(gold) − f(y), the dual is
 //
@@ -6,8 +7,8 @@
 //
 // Gold is an output too, with Δf = 0 and no cost; it has what the other planes of an instance leave of c_i.
 //
-// Block-coordinate Frank–Wolfe (Lacoste-Julien et al. 2013) with pairwise steps over cached planes (Osokin et al. 2016): in
-// one instance, mass goes from the worst plane a that has any to the best one b, as far as the dual grows:
+// Block-coordinate Frank–Wolfe (Lacoste-Julien et al. 2013) with pairwise steps over cached planes (Osokin et al.
+// 2016): in one instance, mass goes from the worst plane a that has any to the best one b, as far as the dual grows:
 //
 //     γ = min(α_a, (h_b − h_a) / ‖Δf_b − Δf_a‖²_s),    h(y) = cost(y) − w·Δf(y).
 #pragma once
@@ -42,7 +43,8 @@ class Planes {
         }
     }
 
-    // At most so many pairwise steps for each of the given instances, in that order. Returns the sum of their gaps before.
+    // At most so many pairwise steps for each of the given instances, in that order. Returns the sum of their gaps
+    // before.
     double sweep(const int64_t* order, int64_t n, int most) {
         double gap = 0;
         for (int64_t i = 0; i < n; ++i) gap += improve(instances_[order[i]], most);
@@ -74,7 +76,8 @@ class Planes {
         for (Instance& instance : instances_)
             for (size_t j = 0; j < instance.planes.size(); ++j)
                 for (size_t k = 0; k <= j; ++k)
-                    instance.planes[j].products[k] = instance.planes[k].products[j] = product(instance.planes[j], instance.planes[k]);
+                    instance.planes[j].products[k] = instance.planes[k].products[j] =
+                        product(instance.planes[j], instance.planes[k]);
         refresh();
     }
 
@@ -106,8 +109,12 @@ class Planes {
                 if (plane.mass > 0) body(i, plane.cost, plane.index, plane.value);
     }
 
-    int64_t n_planes() const { return count([](const Plane&) { return true; }); }
-    int64_t n_support() const { return count([](const Plane& plane) { return plane.mass > 0; }); }
+    int64_t n_planes() const {
+        return count([](const Plane&) { return true; });
+    }
+    int64_t n_support() const {
+        return count([](const Plane& plane) { return plane.mass > 0; });
+    }
 
   private:
     struct Plane {
@@ -125,7 +132,8 @@ class Planes {
     template <class Wanted>
     int64_t count(Wanted&& wanted) const {
         int64_t n = 0;
-        for (const Instance& instance : instances_) n += std::count_if(instance.planes.begin(), instance.planes.end(), wanted);
+        for (const Instance& instance : instances_)
+            n += std::count_if(instance.planes.begin(), instance.planes.end(), wanted);
         return n;
     }
 
@@ -161,7 +169,9 @@ class Planes {
 
     // Mass from one plane to another. Heights follow; w does later.
     void move(Instance& instance, int from, int to, double gain) {
-        const auto product = [&](int a, int b) { return a == gold || b == gold ? 0.0 : instance.planes[a].products[b]; };
+        const auto product = [&](int a, int b) {
+            return a == gold || b == gold ? 0.0 : instance.planes[a].products[b];
+        };
         const double square = product(from, from) + product(to, to) - 2 * product(from, to);
         double& giver = from == gold ? instance.gold : instance.planes[from].mass;
         double& taker = to == gold ? instance.gold : instance.planes[to].mass;
@@ -174,7 +184,8 @@ class Planes {
     }
 
     void push(const Plane& plane, double mass) {
-        for (size_t j = 0; j < plane.index.size(); ++j) w_[plane.index[j]] += mass * scale_[plane.index[j]] * plane.value[j];
+        for (size_t j = 0; j < plane.index.size(); ++j)
+            w_[plane.index[j]] += mass * scale_[plane.index[j]] * plane.value[j];
     }
 
     double along(const Plane& plane) const {

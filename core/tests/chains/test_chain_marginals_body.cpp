@@ -26,11 +26,13 @@ struct Chains {
     std::vector<int64_t> single_start, row_start;
     std::vector<uint32_t> single;
 
-    Chains(const std::vector<int64_t>& lengths, int32_t labels, int64_t kinds, double spread, uint32_t seed, bool weighted = false, int rows = 0)
+    Chains(const std::vector<int64_t>& lengths, int32_t labels, int64_t kinds, double spread, uint32_t seed,
+           bool weighted = false, int rows = 0)
         : n_labels(labels), n_kinds(kinds) {
         std::mt19937 random(seed);
         for (const int64_t n : lengths) offsets.push_back(offsets.back() + n);
-        for (int64_t t = 0; t < offsets.back(); ++t) pair_kind.push_back(kinds ? static_cast<int32_t>(random() % kinds) : -1);
+        for (int64_t t = 0; t < offsets.back(); ++t)
+            pair_kind.push_back(kinds ? static_cast<int32_t>(random() % kinds) : -1);
         if (rows) add_singles(rows, spread, random);
         for (int64_t k = 0; k < kinds; ++k) {
             size_t in_piece = 3;
@@ -86,7 +88,8 @@ struct Chains {
         return (kind < 0 ? 0.0 : pair[(kind * n_labels + x) * n_labels + y]) + (at < 0 ? 0.0 : single_score[at]);
     }
     // Adds to the sums by kind and by row.
-    void add_pair(int64_t t, int32_t x, int32_t y, double value, std::vector<double>& pairs, std::vector<double>& singles) const {
+    void add_pair(int64_t t, int32_t x, int32_t y, double value, std::vector<double>& pairs,
+                  std::vector<double>& singles) const {
         const int64_t kind = pair_kind[t], at = shape().find(shape().row_of(t), pair_of(x, y));
         if (kind >= 0) pairs[(kind * n_labels + x) * n_labels + y] += value;
         if (at >= 0) singles[at] += value;
@@ -96,10 +99,23 @@ struct Chains {
     int64_t n_sequences() const { return static_cast<int64_t>(offsets.size()) - 1; }
     int64_t n_tokens() const { return offsets.back(); }
     ChainShape shape() const {
-        return {n_sequences(), offsets.data(), n_labels, n_kinds, pair_kind.data(), weight.empty() ? nullptr : weight.data(),
-                static_cast<int64_t>(piece_kind.size()), piece_start.data(), piece_kind.data(), steps.data(),
-                static_cast<int64_t>(row_kind.size()), row.empty() ? nullptr : row.data(), row_kind.data(), single_start.data(),
-                single.data(), row_start.data(), row_steps.data()};
+        return {n_sequences(),
+                offsets.data(),
+                n_labels,
+                n_kinds,
+                pair_kind.data(),
+                weight.empty() ? nullptr : weight.data(),
+                static_cast<int64_t>(piece_kind.size()),
+                piece_start.data(),
+                piece_kind.data(),
+                steps.data(),
+                static_cast<int64_t>(row_kind.size()),
+                row.empty() ? nullptr : row.data(),
+                row_kind.data(),
+                single_start.data(),
+                single.data(),
+                row_start.data(),
+                row_steps.data()};
     }
 
     double score(int64_t i, const std::vector<int32_t>& y) const {
@@ -133,12 +149,15 @@ struct Marginals {
 };
 
 Marginals enumerated(const Chains& c) {
-    Marginals m{std::vector<double>(c.n_sequences()), std::vector<double>(c.node.size()), std::vector<double>(c.pair.size()),
-                std::vector<double>(c.single.size())};
+    Marginals m{std::vector<double>(c.n_sequences()), std::vector<double>(c.node.size()),
+                std::vector<double>(c.pair.size()), std::vector<double>(c.single.size())};
     const int64_t Y = c.n_labels;
     for (int64_t i = 0; i < c.n_sequences(); ++i) {
         const auto outputs = c.outputs(i);
-        if (outputs.empty()) { m.feasible = false; continue; }
+        if (outputs.empty()) {
+            m.feasible = false;
+            continue;
+        }
         double z = 0;
         for (const auto& [s, y] : outputs) z += std::exp(s - outputs[0].first);
         m.log_z[i] = outputs[0].first + std::log(z);
@@ -161,8 +180,9 @@ Marginals computed(const Kernels& table, const Chains& c, int threads, bool in_p
                 std::vector<double>(c.single.size(), 77.0)};
     PartScores scores = c.scores();
     if (in_place) scores.node = m.node.data();
-    m.feasible = table.chain_marginals(c.shape(), scores, m.log_z.data(), {m.node.data(), m.pair.data(), m.single.data()},
-                                       left.data(), right.data(), nullptr, threads);
+    m.feasible =
+        table.chain_marginals(c.shape(), scores, m.log_z.data(), {m.node.data(), m.pair.data(), m.single.data()},
+                              left.data(), right.data(), nullptr, threads);
     return m;
 }
 
@@ -178,15 +198,16 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 void check_marginals(const Chains& c, double tolerance = 1e-11) {
     const Marginals expected = enumerated(c);
     for (const Kernels* table : {&baseline_kernels(), &kernels()}) {
-        const Marginals one = computed(*table, c, 1), two = computed(*table, c, 2), in_place = computed(*table, c, 2, true);
+        const Marginals one = computed(*table, c, 1), two = computed(*table, c, 2),
+                        in_place = computed(*table, c, 2, true);
         CHECK(one.feasible);
         check_equal(one.log_z, expected.log_z, tolerance);
         check_equal(one.node, expected.node, tolerance);
         check_equal(one.pair, expected.pair, tolerance);
         check_equal(one.single, expected.single, tolerance);
         for (const Marginals* other : {&two, &in_place})
-            CHECK(same_bits(one.log_z, other->log_z) && same_bits(one.node, other->node) && same_bits(one.pair, other->pair)
-                  && same_bits(one.single, other->single));
+            CHECK(same_bits(one.log_z, other->log_z) && same_bits(one.node, other->node)
+                  && same_bits(one.pair, other->pair) && same_bits(one.single, other->single));
     }
 }
 
@@ -386,13 +407,16 @@ TEST("variances of parts: those of one label, and of a pair as if its labels wer
                     node[t * 3 + y] = weight * p * (1 - p);
                     for (int64_t x = 0; x < 3 && t > c.offsets[i]; ++x) {
                         const double both = p * m.node[(t - 1) * 3 + x] / weight;
-                        c.add_pair(t, static_cast<int32_t>(x), static_cast<int32_t>(y), weight * both * (1 - both), pair, single);
+                        c.add_pair(t, static_cast<int32_t>(x), static_cast<int32_t>(y), weight * both * (1 - both),
+                                   pair, single);
                     }
                 }
         for (const Kernels* table : {&baseline_kernels(), &kernels()})
             for (const int threads : {1, 2}) {
-                std::vector<double> node_out(node.size(), 7.0), pair_out(pair.size(), 7.0), single_out(single.size(), 7.0);
-                table->chain_variances(c.shape(), m.node.data(), {node_out.data(), pair_out.data(), single_out.data()}, threads);
+                std::vector<double> node_out(node.size(), 7.0), pair_out(pair.size(), 7.0),
+                    single_out(single.size(), 7.0);
+                table->chain_variances(c.shape(), m.node.data(), {node_out.data(), pair_out.data(), single_out.data()},
+                                       threads);
                 check_equal(node_out, node, 1e-12);
                 check_equal(pair_out, pair, 1e-12);
                 check_equal(single_out, single, 1e-12);

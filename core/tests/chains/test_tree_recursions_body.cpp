@@ -19,7 +19,8 @@ struct RandomTree {
     std::vector<int32_t> parent, order, children, kind, piece_kind, steps, node_kind;
     std::vector<double> node, pair, bars;
 
-    RandomTree(int64_t n, int32_t labels, double spread, uint32_t seed, double forbidden = 0) : n_labels(labels), offsets{0, n} {
+    RandomTree(int64_t n, int32_t labels, double spread, uint32_t seed, double forbidden = 0)
+        : n_labels(labels), offsets{0, n} {
         std::mt19937 random(seed);
         std::uniform_real_distribution<double> score(-spread, spread), share(0, 1);
         for (int64_t t = 0; t < n; ++t) {
@@ -41,13 +42,15 @@ struct RandomTree {
             piece_start.push_back(static_cast<int64_t>(steps.size()));
         }
         for (int64_t i = 0; i < n * labels; ++i) node.push_back(score(random));
-        for (int64_t i = 0; i < 2 * labels * labels; ++i) pair.push_back(share(random) < forbidden ? -infinity : score(random));
+        for (int64_t i = 0; i < 2 * labels * labels; ++i)
+            pair.push_back(share(random) < forbidden ? -infinity : score(random));
         bars.assign(2 * labels, 0.0);
         bars[labels] = -infinity;  // nodes of the second kind cannot have the first label
     }
 
     ChainShape shape() const {
-        ChainShape out{1, offsets.data(), n_labels, 2, kind.data(), nullptr, 2, piece_start.data(), piece_kind.data(), steps.data()};
+        ChainShape out{1, offsets.data(),     n_labels,          2,           kind.data(), nullptr,
+                       2, piece_start.data(), piece_kind.data(), steps.data()};
         out.parent = parent.data();
         out.order = order.data();
         out.child_start = child_start.data();
@@ -101,7 +104,8 @@ void check_tree(const RandomTree& tree) {
         std::vector<double> left(n * padded(Y)), right(n * padded(Y)), node_out(n * Y), pair_out(2 * Y * Y), ranked(k);
         std::vector<int32_t> labels(n), lists(k * n);
         double found, best;
-        CHECK(table->chain_marginals(shape, tree.scores(), &found, {node_out.data(), pair_out.data()}, left.data(), right.data(), nullptr, 2));
+        CHECK(table->chain_marginals(shape, tree.scores(), &found, {node_out.data(), pair_out.data()}, left.data(),
+                                     right.data(), nullptr, 2));
         CHECK_NEAR(found, log_z, 1e-11);
         for (size_t i = 0; i < node.size(); ++i) CHECK_NEAR(node_out[i], node[i], 1e-11);
         for (size_t i = 0; i < pair.size(); ++i) CHECK_NEAR(pair_out[i], pair[i], 1e-11);
@@ -109,7 +113,8 @@ void check_tree(const RandomTree& tree) {
         CHECK_NEAR(best, outputs[0].first, 1e-11);
         CHECK_NEAR(tree.score(labels), best, 1e-11);
         table->tree_kbest(shape, tree.scores(), k, ranked.data(), lists.data(), 1);
-        for (int32_t r = 0; r < k; ++r) CHECK_NEAR(ranked[r], r < static_cast<int32_t>(outputs.size()) ? outputs[r].first : -infinity, 1e-11);
+        for (int32_t r = 0; r < k; ++r)
+            CHECK_NEAR(ranked[r], r < static_cast<int32_t>(outputs.size()) ? outputs[r].first : -infinity, 1e-11);
         CHECK(table->tree_sample(shape, tree.scores(), 5, 1, labels.data(), 1));
         CHECK(tree.score(labels) > -infinity);
     }
@@ -118,7 +123,8 @@ void check_tree(const RandomTree& tree) {
 }  // namespace
 
 TEST("trees answer as enumeration does") {
-    for (uint32_t seed = 0; seed < 12; ++seed) check_tree({1 + seed % 6, 2 + static_cast<int32_t>(seed % 3), 3.0, seed});
+    for (uint32_t seed = 0; seed < 12; ++seed)
+        check_tree({1 + seed % 6, 2 + static_cast<int32_t>(seed % 3), 3.0, seed});
 }
 
 TEST("trees with scores that need logarithms, and with forbidden pairs") {

@@ -24,7 +24,8 @@ bool crosses(const std::vector<int32_t>& head) {
     for (int32_t a = 1; a <= n; ++a)
         for (int32_t b = 1; b <= n; ++b) {
             const int32_t from = std::min(a, head[a - 1]), to = std::max(a, head[a - 1]);
-            if (from < std::min(b, head[b - 1]) && std::min(b, head[b - 1]) < to && to < std::max(b, head[b - 1])) return true;
+            if (from < std::min(b, head[b - 1]) && std::min(b, head[b - 1]) < to && to < std::max(b, head[b - 1]))
+                return true;
         }
     return false;
 }
@@ -34,7 +35,9 @@ template <class Body>
 void each_tree(int32_t n, TreeKind kind, Body&& body) {
     std::vector<int32_t> head(n, 0);
     while (true) {
-        if (is_tree(head) && !(kind.projective && crosses(head)) && !(kind.single_root && root_arcs(n, head.data()) > 1)) body(head);
+        if (is_tree(head) && !(kind.projective && crosses(head))
+            && !(kind.single_root && root_arcs(n, head.data()) > 1))
+            body(head);
         int32_t m = 0;
         while (m < n && ++head[m] > n) head[m++] = 0;
         if (m == n) return;
@@ -84,7 +87,8 @@ TEST("trees of all kinds: the best, log Z and marginals are those of enumeration
         unsigned seed = 0;
         for (const int32_t n : {5, 1, 3, 2, 4, 0, 4})
             for (const double scale : {0.0, 1.0, 30.0, 500.0})
-                for (const double forbidden : {0.0, 0.3, 0.6}) compare(random_scores(n, scale, forbidden, ++seed), n, kind, oracles);
+                for (const double forbidden : {0.0, 0.3, 0.6})
+                    compare(random_scores(n, scale, forbidden, ++seed), n, kind, oracles);
     }
 }
 
@@ -136,8 +140,15 @@ TEST("where arcs are forbidden, marginals do not depend on what doubles can stil
     // 3 and 5 go round in a circle, left by way of 4 → 5, and 4 hangs on 1 or 2: products of e^−730 and e^−731.
     const int32_t n = 5;
     std::vector<double> score(n * (n + 1), no_tree);
-    for (const auto& [head, modifier, each] : std::vector<std::tuple<int32_t, int32_t, double>>{
-             {0, 1, 0}, {3, 1, 0}, {0, 2, 0}, {5, 3, 0}, {3, 4, 0}, {1, 4, -330}, {2, 4, -331}, {3, 5, 0}, {4, 5, -400}})
+    for (const auto& [head, modifier, each] : std::vector<std::tuple<int32_t, int32_t, double>>{{0, 1, 0},
+                                                                                                {3, 1, 0},
+                                                                                                {0, 2, 0},
+                                                                                                {5, 3, 0},
+                                                                                                {3, 4, 0},
+                                                                                                {1, 4, -330},
+                                                                                                {2, 4, -331},
+                                                                                                {3, 5, 0},
+                                                                                                {4, 5, -400}})
         score[arc_at(n, head, modifier)] = each;
     for (const TreeKind kind : kinds) {
         TreeOracles oracles(kind);

@@ -13,7 +13,8 @@ ArcSentences random_sentences(std::mt19937& random, const std::vector<int64_t>& 
     for (const int64_t n : lengths) offsets.push_back(offsets.back() + n);
     std::vector<ArcColumn> columns(3);
     for (int c = 0; c < 2; ++c)
-        for (int64_t k = 0; k < offsets.back(); ++k) columns[c].value.push_back(3 + static_cast<int32_t>(random() % (c ? 9 : 3)));
+        for (int64_t k = 0; k < offsets.back(); ++k)
+            columns[c].value.push_back(3 + static_cast<int32_t>(random() % (c ? 9 : 3)));
     columns[2].start.push_back(0);
     for (int64_t k = 0; k < offsets.back(); ++k) {
         for (int32_t v = 0; v < 3; ++v)
@@ -110,7 +111,8 @@ TEST("a dictionary can be made of the values of its attributes, and of some of t
     std::vector<int32_t> values;
     CHECK(dictionary.values(sentences, heads.data(), values, 2));
     std::vector<int64_t> counts, odd;
-    for (int32_t t = 0; t < dictionary.n_templates(); ++t) counts.push_back(dictionary.first()[t + 1] - dictionary.first()[t]);
+    for (int32_t t = 0; t < dictionary.n_templates(); ++t)
+        counts.push_back(dictionary.first()[t + 1] - dictionary.first()[t]);
     const ArcDictionary again = ArcDictionary::of_values(some_templates(), counts.data(), values.data());
     CHECK(again.first() == dictionary.first());
     for (int64_t a = 1; a < dictionary.size(); a += 2) odd.push_back(a);

@@ -18,7 +18,8 @@ struct Case {
         double sum = 0;
         for (int64_t v = 0; v < graph.n_nodes(); ++v) sum += node[graph.node_at[v] + state[v]];
         for (int64_t e = 0; e < graph.n_edges(); ++e)
-            sum += edge[graph.edge_at[e] + state[graph.first(e)] * graph.arity[graph.second(e)] + state[graph.second(e)]];
+            sum +=
+                edge[graph.edge_at[e] + state[graph.first(e)] * graph.arity[graph.second(e)] + state[graph.second(e)]];
         return sum;
     }
 };
@@ -71,13 +72,14 @@ TEST("every schedule of belief propagation sums over the outputs of a forest") {
         total += weight;
         for (int64_t v = 0; v < c.graph.n_nodes(); ++v) node[c.graph.node_at[v] + state[v]] += weight;
         for (int64_t e = 0; e < c.graph.n_edges(); ++e)
-            edge[c.graph.edge_at[e] + state[c.graph.first(e)] * c.graph.arity[c.graph.second(e)] + state[c.graph.second(e)]] += weight;
+            edge[c.graph.edge_at[e] + state[c.graph.first(e)] * c.graph.arity[c.graph.second(e)]
+                 + state[c.graph.second(e)]] += weight;
     });
     for (int schedule = 0; schedule < 3; ++schedule) {
         Kept kept(c.graph);
         std::vector<double> log_z(2), of_node(node.size()), of_edge(edge.size());
-        const PropagationReport report =
-            graph_marginals(c.graph, c.scores(), schedule, {1e-12, 100, 0.1, true, 2}, kept.view(), log_z.data(), of_node.data(), of_edge.data());
+        const PropagationReport report = graph_marginals(c.graph, c.scores(), schedule, {1e-12, 100, 0.1, true, 2},
+                                                         kept.view(), log_z.data(), of_node.data(), of_edge.data());
         CHECK_NEAR(log_z[0] + log_z[1], std::log(total), 1e-10);
         for (size_t i = 0; i < node.size(); ++i) CHECK_NEAR(of_node[i], node[i] / total, 1e-10);
         for (size_t i = 0; i < edge.size(); ++i) CHECK_NEAR(of_edge[i], edge[i] / total, 1e-10);
@@ -111,7 +113,8 @@ TEST("edges without scores take no part") {
     CHECK(scored.components.size() == 2);
     CHECK(scored.components[0].tree && !scored.components[1].tree);
     for (int64_t p = 0; p < c.graph.n_nodes(); ++p)
-        for (int64_t s = scored.start[p]; s < scored.start[p + 1]; ++s) {  // the half-edge at the other end leads back here
+        for (int64_t s = scored.start[p]; s < scored.start[p + 1];
+             ++s) {  // the half-edge at the other end leads back here
             const HalfEdge& half = scored.half[s];
             const int64_t K = c.graph.arity[scored.node[half.to]];
             const int64_t back = scored.start[half.to] + (half.out - scored.in[half.to]) / K;
@@ -190,6 +193,7 @@ TEST("Gibbs sampling draws states as often as they should come, for any number o
     CHECK(graph_sample(c.graph, c.scores(), {3, 5, 20, 2, 3}, start.data(), n, again.data()));
     CHECK(draws == again);
     for (int64_t r = 0; r < n; ++r)
-        for (int64_t v = 0; v < c.graph.n_nodes(); ++v) share[c.graph.node_at[v] + draws[r * c.graph.n_nodes() + v]] += 1.0 / n;
+        for (int64_t v = 0; v < c.graph.n_nodes(); ++v)
+            share[c.graph.node_at[v] + draws[r * c.graph.n_nodes() + v]] += 1.0 / n;
     for (size_t i = 0; i < node.size(); ++i) CHECK(std::abs(share[i] - node[i] / total) < 0.05);
 }

@@ -66,7 +66,8 @@ TEST("a separator of one's own keeps blanks within fields") {
 TEST("mistakes name their line") {
     auto ragged = CAUGHT(ColumnError, read("a b\n\nc d\ne\n"));
     CHECK(ragged.line == 4);
-    CHECK(std::string(ragged.what()).find("1 column but the lines before it, from line 1 on, have 2") != std::string::npos);
+    CHECK(std::string(ragged.what()).find("1 column but the lines before it, from line 1 on, have 2")
+          != std::string::npos);
     CHECK(CAUGHT(ColumnError, read("a\nb c d\n", 1)).line == 2);
     auto missing = CAUGHT(ColumnError, read("a|b\nc||d\n", 1000, '|'));
     CHECK(missing.line == 2);
@@ -78,28 +79,32 @@ TEST("mistakes name their line") {
 }
 
 TEST("only valid UTF-8 passes") {
-    for (const char* good : {"", "plain", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"}) CHECK(valid_utf8(good));
-    for (const char* bad : {
-             "\x80",              // a continuation alone
-             "\xC3",              // cut short
-             "\xE2\x82",          // cut short
-             "\xC3(",             // no continuation
-             "\xC0\xAF",          // longer than needed
-             "\xE0\x80\xAF",      // longer than needed
-             "\xF0\x80\x80\xAF",  // longer than needed
-             "\xED\xA0\x80",      // half of a surrogate pair
-             "\xF4\x90\x80\x80",  // beyond Unicode
-             "\xF8\x88\x80\x80\x80", "\xFF"})
+    for (const char* good : {"", "plain", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"})
+        CHECK(valid_utf8(good));
+    for (const char* bad : {"\x80",              // a continuation alone
+                            "\xC3",              // cut short
+                            "\xE2\x82",          // cut short
+                            "\xC3(",             // no continuation
+                            "\xC0\xAF",          // longer than needed
+                            "\xE0\x80\xAF",      // longer than needed
+                            "\xF0\x80\x80\xAF",  // longer than needed
+                            "\xED\xA0\x80",      // half of a surrogate pair
+                            "\xF4\x90\x80\x80",  // beyond Unicode
+                            "\xF8\x88\x80\x80\x80", "\xFF"})
         CHECK(!valid_utf8(bad));
 }
 
 TEST("lines are remembered where they lie in the block") {
     StringTable strings;
     ColumnReader reader(strings, 0, "", true, true, 0);
-    const std::string block = "\xEF\xBB\xBF" "a x\r\n\nbc y\n";
+    const std::string block =
+        "\xEF\xBB\xBF"
+        "a x\r\n\nbc y\n";
     reader.feed(block);
     reader.finish();
-    auto line = [&](size_t i) { return block.substr(reader.line_start()[i], reader.line_end()[i] - reader.line_start()[i]); };
+    auto line = [&](size_t i) {
+        return block.substr(reader.line_start()[i], reader.line_end()[i] - reader.line_start()[i]);
+    };
     CHECK(line(0) == "a x" && line(1) == "bc y");
     reader.clear();
     CHECK(reader.ids().empty() && reader.lengths().empty() && reader.line_start().empty());

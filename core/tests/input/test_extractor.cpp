@@ -13,7 +13,8 @@ namespace {
 struct Data {
     std::vector<int32_t> first{1, 2, 3, 4, 5}, second{7, 7, 8, 8, 7}, before{10, 20}, after{100, 200};
     std::vector<int64_t> offsets{0, 3, 5};
-    std::vector<Extractor::Input> inputs{{first.data(), before.data(), after.data()}, {second.data(), before.data(), after.data()}};
+    std::vector<Extractor::Input> inputs{{first.data(), before.data(), after.data()},
+                                         {second.data(), before.data(), after.data()}};
     Extractor::Sequences sequences(int32_t skip = 0) const { return {offsets.data(), 2, 2, skip}; }
 };
 
@@ -77,7 +78,8 @@ TEST("relative and absolute rows, and what lies beyond the ends") {
 
 TEST("templates of one skeleton share attributes; attributes of a skeleton are one range") {
     const Data data;
-    Extractor e({{1, 0, false}, {1, -1, false}, {1, 1, false}}, {0, 1, 2, 3, 3}, {0, 1, 0, 2});  // the last looks at nothing
+    Extractor e({{1, 0, false}, {1, -1, false}, {1, 1, false}}, {0, 1, 2, 3, 3},
+                {0, 1, 0, 2});  // the last looks at nothing
     CHECK(e.n_templates() == 4 && e.n_skeletons() == 3 && e.n_attributes() == 0);
     std::vector<int32_t> out(5 * 4);
     e.learn(data.inputs, data.sequences(), out.data(), 1);

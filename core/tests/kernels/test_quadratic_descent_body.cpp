@@ -22,11 +22,13 @@ TEST("coordinate descent ends where the optimality conditions of g·d + ½ dᵀB
             curvature[k] = diagonal[k];
             for (int64_t j = 0; j < rank; ++j) curvature[k] -= columns[k * rank + j] * columns[k * rank + j];
         }
-        const LowRankQuadratic q{n, rank, gradient.data(), diagonal.data(), curvature.data(), columns.data(), columns.data()};
+        const LowRankQuadratic q{
+            n, rank, gradient.data(), diagonal.data(), curvature.data(), columns.data(), columns.data()};
         for (const Kernels* table : {&baseline_kernels(), &kernels()}) {
             std::vector<double> d(n, 0.0), moment(rank, 0.0);
             // Sweeps after the first pass over what stayed at zero, so whole sweeps are repeated.
-            for (int round = 0; round < 100; ++round) table->descend(q, w.data(), l1.data(), 3, d.data(), moment.data());
+            for (int round = 0; round < 100; ++round)
+                table->descend(q, w.data(), l1.data(), 3, d.data(), moment.data());
             for (int64_t j = 0; j < rank; ++j) {
                 double expected = 0;
                 for (int64_t k = 0; k < n; ++k) expected += columns[k * rank + j] * d[k];

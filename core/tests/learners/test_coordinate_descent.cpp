@@ -26,7 +26,8 @@ void check_descent(int64_t rows, int64_t width, bool full) {
     features->width = width;
     features->n_attributes = n_attributes;
     const LinearMap map(x, features);
-    std::vector<double> curvature(rows * width), gradient(K), l1(K, 0.3), pull(K, 0.0), centre(K), w(K), delta(K, 0.0), margin(rows * width, 0.0);
+    std::vector<double> curvature(rows * width), gradient(K), l1(K, 0.3), pull(K, 0.0), centre(K), w(K), delta(K, 0.0),
+        margin(rows * width, 0.0);
     for (double& d : curvature) d = 0.2 + std::abs(number(random));
     for (double& g : gradient) g = number(random);
     for (int64_t k = 0; k < K; ++k) {
@@ -41,8 +42,8 @@ void check_descent(int64_t rows, int64_t width, bool full) {
     const std::vector<double> strength{0.4, 5.0};
     for (const int64_t k : member) std::erase(active, k);
     const QuadraticModel model{map, curvature.data(), gradient.data(), l1.data(), pull.data(), centre.data()};
-    CoordinateDescent descent(model, active.data(), static_cast<int64_t>(active.size()), {2, start.data(), member.data(), strength.data()},
-                              w.data(), delta.data(), margin.data());
+    CoordinateDescent descent(model, active.data(), static_cast<int64_t>(active.size()),
+                              {2, start.data(), member.data(), strength.data()}, w.data(), delta.data(), margin.data());
     descent.run(1e-30, 10000);
     std::vector<double> expected(rows * width, 0.0);
     for (int64_t r = 0; r < rows; ++r)
@@ -53,7 +54,8 @@ void check_descent(int64_t rows, int64_t width, bool full) {
         double slope = gradient[k] + pull[k] * (w[k] + delta[k] - centre[k]);
         for (int64_t r = 0; r < rows; ++r)
             for (int64_t i = x.start[r]; i < x.start[r + 1]; ++i)
-                if (x.index[i] == k / width) slope += x.value[i] * curvature[r * width + k % width] * margin[r * width + k % width];
+                if (x.index[i] == k / width)
+                    slope += x.value[i] * curvature[r * width + k % width] * margin[r * width + k % width];
         const double at = w[k] + delta[k];
         const int group = k >= 2 && k <= 4 ? 0 : k == 6 || k == 7 ? 1 : -1;
         if (group == 1) CHECK(at == 0);  // it is too strong
@@ -100,8 +102,8 @@ TEST("copies of groups are what ADMM's updates of v and u make them, whatever th
             one.rescale(0.5);
             two.rescale(0.5);
         }
-        std::vector<double> copies(n_features), multipliers(n_features), other(n_features), others(n_features), v_sum(n_features, 0.0),
-            a_sum(n_features, 0.0);
+        std::vector<double> copies(n_features), multipliers(n_features), other(n_features), others(n_features),
+            v_sum(n_features, 0.0), a_sum(n_features, 0.0);
         const auto norms = one.step(w.data(), rho, alpha, copies.data(), multipliers.data(), 1);
         two.step(w.data(), rho, alpha, other.data(), others.data(), 3);
         double apart = 0, value = 0;
@@ -114,7 +116,8 @@ TEST("copies of groups are what ADMM's updates of v and u make them, whatever th
                 square += z.back() * z.back();
                 weights += w[member[i]] * w[member[i]];
             }
-            const double radius = strength[g] / rho, kept = std::sqrt(square) > radius ? 1 - radius / std::sqrt(square) : 0.0;
+            const double radius = strength[g] / rho,
+                         kept = std::sqrt(square) > radius ? 1 - radius / std::sqrt(square) : 0.0;
             for (int64_t i = start[g]; i < start[g + 1]; ++i) {
                 const double h = alpha * w[member[i]] + (1 - alpha) * v[i];
                 v[i] = kept * z[i - start[g]];

@@ -19,7 +19,8 @@ std::shared_ptr<FeatureRows> all_columns(int64_t n_attributes, int64_t width) {
 
 OnlineWeights in_blocks(const std::vector<int32_t>& block, int64_t width, int64_t n_blocks) {
     static const std::vector<int32_t> nobody;
-    return {all_columns(static_cast<int64_t>(block.size()), width), all_columns(0, width), block.data(), nobody.data(), n_blocks};
+    return {all_columns(static_cast<int64_t>(block.size()), width), all_columns(0, width), block.data(), nobody.data(),
+            n_blocks};
 }
 
 std::map<int64_t, double> as_map(OnlineWeights& weights, bool averaged = false) {
@@ -95,10 +96,12 @@ TEST("touched rows are found again, grow and are reused") {
     TouchedRows rows(all_columns(10, 50), block.data());
     bool fresh;
     for (uint32_t c = 0; c < 50; ++c)
-        for (int64_t a = 0; a < 10; ++a) rows.touch(a, (c * 7) % 50, fresh)->value = static_cast<double>(a * 100 + (c * 7) % 50);
+        for (int64_t a = 0; a < 10; ++a)
+            rows.touch(a, (c * 7) % 50, fresh)->value = static_cast<double>(a * 100 + (c * 7) % 50);
     CHECK(rows.n_entries() == 500);
     for (int64_t a = 0; a < 10; ++a)
-        for (uint32_t c = 0; c < 50; ++c) CHECK(rows.touch(a, c, fresh)->value == static_cast<double>(a * 100 + c) && !fresh);
+        for (uint32_t c = 0; c < 50; ++c)
+            CHECK(rows.touch(a, c, fresh)->value == static_cast<double>(a * 100 + c) && !fresh);
     rows.drop(3);
     CHECK(rows.n_entries() == 450 && rows.head(3).n == 0);
     rows.filter(4, [](const Entry& e) { return e.column < 3; });
@@ -134,7 +137,9 @@ TEST("weights in blocks are those of a plain vector") {
         OnlineWeights weights = in_blocks(block, width, n_blocks);
         std::vector<double> plain(n_attributes * width, 0.0), total(plain.size(), 0.0);
         const std::vector<char> every(n_blocks, 1);
-        auto uniform = [&](double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); };
+        auto uniform = [&](double low, double high) {
+            return std::uniform_real_distribution<double>(low, high)(random);
+        };
         for (int round = 0; round < 400; ++round) {
             const auto a = static_cast<int64_t>(random() % n_attributes);
             const auto c = static_cast<uint32_t>(random() % width);
@@ -169,7 +174,8 @@ TEST("weights in blocks are those of a plain vector") {
             if (round % 13 == 12) {
                 auto found = as_map(weights);
                 for (size_t i = 0; i < plain.size(); ++i)
-                    CHECK_NEAR(found.count(static_cast<int64_t>(i)) ? found[static_cast<int64_t>(i)] : 0.0, plain[i], 1e-9);
+                    CHECK_NEAR(found.count(static_cast<int64_t>(i)) ? found[static_cast<int64_t>(i)] : 0.0, plain[i],
+                               1e-9);
                 std::vector<double> squares(n_blocks, 0.0);
                 for (size_t i = 0; i < plain.size(); ++i) squares[block[i / width]] += plain[i] * plain[i];
                 const auto running = weights.running_norms(), norms = weights.norms();
@@ -236,8 +242,8 @@ TEST("weights go on from a state as if there had been no break") {
     CHECK(again.running_norms() == whole.running_norms());
 }
 
-// w and the penalty q that it has had, as in the paper (Tsuruoka et al. 2009, Figure 2), applied to all weights in every
-// round; the L2 part shrinks all of them, and what they owe, too.
+// w and the penalty q that it has had, as in the paper (Tsuruoka et al. 2009, Figure 2), applied to all weights in
+// every round; the L2 part shrinks all of them, and what they owe, too.
 TEST("one sum a weight makes the cumulative penalty") {
     std::mt19937 random(11);
     const int64_t n_attributes = 12, width = 50, rounds = 600;
@@ -245,7 +251,8 @@ TEST("one sum a weight makes the cumulative penalty") {
     for (const double l2 : {0.0, 0.3, 40.0}) {  // the last makes the scale too small twice
         const auto exempt = std::make_unique<bool[]>(n_attributes);
         exempt[3] = exempt[7] = true;
-        SummedWeights weights(all_columns(n_attributes, width), all_columns(0, width * width), exempt.get(), exempt.get());
+        SummedWeights weights(all_columns(n_attributes, width), all_columns(0, width * width), exempt.get(),
+                              exempt.get());
         weights.add_rounds(100);
         for (int64_t a = 0; a < n_attributes; ++a)
             for (int64_t n = 0; n < (a % 3 ? 5 : 60); ++n) weights.fires(0, a);  // every third is full at once
@@ -353,12 +360,17 @@ TEST("single pairs and matrices teach the same") {
             double loss[3];
             for (const PairForm form : {PairForm::by_cost, PairForm::matrices, PairForm::singles}) {
                 const auto which = static_cast<size_t>(form);
-                OnlineChain learner(ChainInstances(5, form), OnlineWeights(chains.node, chains.pair, block.data(), block.data(), 1));
+                OnlineChain learner(ChainInstances(5, form),
+                                    OnlineWeights(chains.node, chains.pair, block.data(), block.data(), 1));
                 chains.teach(learner);
                 for (int epoch = 0; epoch < 2; ++epoch)
-                    loss[which] = learner.run(chains.order.data(), 40, question, 1.0, Step{question == Question::cost_argmax, 0.5}).loss;
+                    loss[which] =
+                        learner
+                            .run(chains.order.data(), 40, question, 1.0, Step{question == Question::cost_argmax, 0.5})
+                            .loss;
                 online[which] = as_map(learner.weights());
-                SummedChain other(ChainInstances(5, form), SummedWeights(chains.node, chains.pair, exempt.get(), exempt.get()));
+                SummedChain other(ChainInstances(5, form),
+                                  SummedWeights(chains.node, chains.pair, exempt.get(), exempt.get()));
                 chains.teach(other);
                 other.weights().set_penalty(0.3, 0.01, 0.0);
                 const std::vector<double> steps(40, 0.4);
@@ -381,7 +393,8 @@ TEST("single pairs teach what they should when probabilities are in logs") {
         const auto exempt = std::make_unique<bool[]>(8);
         std::map<int64_t, double> found[2];
         for (const PairForm form : {PairForm::matrices, PairForm::singles}) {
-            SummedChain learner(ChainInstances(n_labels, form), SummedWeights(chains.node, chains.pair, exempt.get(), exempt.get()));
+            SummedChain learner(ChainInstances(n_labels, form),
+                                SummedWeights(chains.node, chains.pair, exempt.get(), exempt.get()));
             chains.teach(learner);
             const int64_t features[] = {1, 3, 5, 8 * n_labels, 8 * n_labels + 1, 8 * n_labels + 7};
             const double values[] = {400.0, -500.0, 390.0, 350.0, -450.0, 250.0};

@@ -2,8 +2,8 @@
 
 #include <random>
 
-#include "kernels/kernels.hpp"
 #include "base/threads.hpp"
+#include "kernels/kernels.hpp"
 #include "tests/check.hpp"
 
 using namespace parsimon;
@@ -99,7 +99,9 @@ TEST("scores and pullback are the products with Φ and its transpose") {
         for (const bool valued : {true, false})
             for (const int64_t width : {1, 2, 3, 4, 5, 8, 13, 16, 20, 24, 28, 31, 32, 35, 36, 50})
                 for (const int64_t n_rows : {0, 1, 20})
-                    check_products(LinearMap(random_rows(random, n_rows, 9, valued), random_features(random, 9, width, all)), random);
+                    check_products(
+                        LinearMap(random_rows(random, n_rows, 9, valued), random_features(random, 9, width, all)),
+                        random);
 }
 
 TEST("attributes that fire on every row are added up as plain vectors") {
@@ -165,7 +167,8 @@ TEST("distinct rows are all different and stand for every row") {
         const auto [distinct, which] = distinct_rows(rows);
         auto row = [](const Csr& csr, int64_t r) {
             std::vector<double> out(csr.index.begin() + csr.start[r], csr.index.begin() + csr.start[r + 1]);
-            if (!csr.value.empty()) out.insert(out.end(), csr.value.begin() + csr.start[r], csr.value.begin() + csr.start[r + 1]);
+            if (!csr.value.empty())
+                out.insert(out.end(), csr.value.begin() + csr.start[r], csr.value.begin() + csr.start[r + 1]);
             return out;
         };
         CHECK(distinct.size() < rows.size() && static_cast<int64_t>(which.size()) == rows.size());
@@ -185,8 +188,8 @@ TEST("threads take every item once, and hand exceptions on") {
         });
         for (const int times : taken) CHECK(times == 1);
         CAUGHT(std::out_of_range, parallel_for(100, threads, [](int64_t i, int) {
-            if (i == 50) throw std::out_of_range("fifty");
-        }));
+                   if (i == 50) throw std::out_of_range("fifty");
+               }));
         parallel_for(0, threads, [](int64_t, int) { throw std::logic_error("there is nothing to do"); });
     }
 }
@@ -196,7 +199,8 @@ TEST("cuts ascend from the first item to the last, in about equal shares") {
     for (int i = 0; i < 100; ++i) cumulative.push_back(cumulative.back() + i % 10);
     for (const int64_t pieces : {1, 2, 7, 100, 1000}) {
         const auto cuts = balanced_cuts(cumulative.data(), 100, pieces);
-        CHECK(cuts.front() == 0 && cuts.back() == 100 && static_cast<int64_t>(cuts.size()) <= std::min<int64_t>(pieces, 100) + 1);
+        CHECK(cuts.front() == 0 && cuts.back() == 100
+              && static_cast<int64_t>(cuts.size()) <= std::min<int64_t>(pieces, 100) + 1);
         for (size_t i = 0; i + 1 < cuts.size(); ++i) {
             CHECK(cuts[i] < cuts[i + 1]);
             CHECK(cumulative[cuts[i + 1]] - cumulative[cuts[i]] <= 450 / pieces + 20);

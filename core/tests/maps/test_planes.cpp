@@ -94,7 +94,8 @@ TEST("differences of features add up over parts, and what cancels is left out") 
     const std::vector<int64_t> start{0, 2, 2};
     const std::vector<int32_t> row{0, 1}, plus{0, 2}, minus{2, 0};
     for (const int threads : {1, 3}) {
-        const SparseVectors found = feature_differences(map, {2, start.data(), row.data(), plus.data(), minus.data()}, threads);
+        const SparseVectors found =
+            feature_differences(map, {2, start.data(), row.data(), plus.data(), minus.data()}, threads);
         CHECK((found.start == std::vector<int64_t>{0, 2, 2}));
         CHECK((found.index == std::vector<int32_t>{3, 5}));
         CHECK((found.value == std::vector<double>{2.0, -2.0}));
