@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bindings/binding_arrays.hpp"
+#include "chains/chain_shape.hpp"
 #include "chains/forest.hpp"
-#include "kernels/kernels.hpp"
 
 namespace parsimon {
 
@@ -104,29 +104,31 @@ struct Chain {
     }
 
     ChainShape shape() const {
-        return {static_cast<int64_t>(offsets.size()) - 1,
-                offsets.data(),
-                n_labels,
-                n_kinds,
-                pair_kind.data(),
-                weight.empty() ? nullptr : weight.data(),
-                static_cast<int64_t>(piece_kind.size()),
-                piece_start.data(),
-                piece_kind.data(),
-                by_kind.steps.data(),
-                static_cast<int64_t>(row_kind.size()),
-                row.empty() ? nullptr : row.data(),
-                row_kind.data(),
-                single_start.data(),
-                single.data(),
-                by_row.start.data(),
-                by_row.steps.data(),
-                pointer(forest.parent),
-                pointer(forest.order),
-                pointer(forest.child_start),
-                pointer(forest.children),
-                pointer(forest.node_kind),
-                pointer(forest.bars)};
+        return {
+            .n_sequences = static_cast<int64_t>(offsets.size()) - 1,
+            .offsets = offsets.data(),
+            .n_labels = n_labels,
+            .n_kinds = n_kinds,
+            .pair_kind = pair_kind.data(),
+            .weight = weight.empty() ? nullptr : weight.data(),
+            .n_pieces = static_cast<int64_t>(piece_kind.size()),
+            .piece_start = piece_start.data(),
+            .piece_kind = piece_kind.data(),
+            .steps = by_kind.steps.data(),
+            .n_rows = static_cast<int64_t>(row_kind.size()),
+            .row = row.empty() ? nullptr : row.data(),
+            .row_kind = row_kind.data(),
+            .single_start = single_start.data(),
+            .single = single.data(),
+            .row_start = by_row.start.data(),
+            .row_steps = by_row.steps.data(),
+            .parent = pointer(forest.parent),
+            .order = pointer(forest.order),
+            .child_start = pointer(forest.child_start),
+            .children = pointer(forest.children),
+            .node_kind = pointer(forest.node_kind),
+            .bars = pointer(forest.bars),
+        };
     }
     bool is_tree() const { return !forest.order.empty() || !forest.child_start.empty(); }
 

@@ -3,7 +3,9 @@
 
 #include "bindings/binding_arrays.hpp"
 #include "bindings/chain_batch.hpp"
+#include "chains/chain_posterior.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/screening.hpp"
 #include "maps/linear_map.hpp"
 
 using namespace parsimon;

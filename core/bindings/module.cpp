@@ -1,6 +1,7 @@
 // The module. The files named bindings alone know Python. Arrays are checked there, once; inside the core nothing is.
 #include "bindings/binding_arrays.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/low_rank_quadratic.hpp"
 
 using namespace parsimon;
 

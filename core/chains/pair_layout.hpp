@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/kernels.hpp"
+#include "chains/label_pairs.hpp"
 #include "maps/linear_map.hpp"
 
 namespace parsimon {

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "chains/chain_posterior.hpp"
+#include "chains/chain_shape.hpp"
 #include "chains/forest.hpp"
 #include "kernels/kernels.hpp"
 

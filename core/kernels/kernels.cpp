@@ -1,7 +1,8 @@
-// Compiles the hot loops once for any processor and, on x86-64, once more for AVX2 and FMA. The standard
-// headers come before the target changes, so only the loops themselves are compiled for it.
+// Compiles the hot loops once for any processor and, on x86-64, once more for AVX2 and FMA. All other headers
+// come before the target changes, so only the loops themselves are compiled for it.
 #include "kernels/kernels.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -13,6 +14,15 @@
 #include <optional>
 #include <type_traits>
 #include <vector>
+
+#include "base/random.hpp"
+#include "base/threads.hpp"
+#include "chains/chain_posterior.hpp"
+#include "chains/chain_shape.hpp"
+#include "chains/chain_window.hpp"
+#include "kernels/low_rank_quadratic.hpp"
+#include "kernels/screening.hpp"
+#include "maps/linear_map.hpp"
 
 namespace parsimon {
 

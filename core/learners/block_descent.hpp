@@ -23,6 +23,8 @@
 #include <vector>
 
 #include "base/threads.hpp"
+#include "chains/chain_window.hpp"
+#include "chains/label_pairs.hpp"
 #include "kernels/kernels.hpp"
 #include "maps/linear_map.hpp"
 

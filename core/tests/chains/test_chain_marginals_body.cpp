@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 
+#include "chains/chain_shape.hpp"
 #include "kernels/kernels.hpp"
 #include "tests/check.hpp"
 
@@ -99,23 +100,25 @@ struct Chains {
     int64_t n_sequences() const { return static_cast<int64_t>(offsets.size()) - 1; }
     int64_t n_tokens() const { return offsets.back(); }
     ChainShape shape() const {
-        return {n_sequences(),
-                offsets.data(),
-                n_labels,
-                n_kinds,
-                pair_kind.data(),
-                weight.empty() ? nullptr : weight.data(),
-                static_cast<int64_t>(piece_kind.size()),
-                piece_start.data(),
-                piece_kind.data(),
-                steps.data(),
-                static_cast<int64_t>(row_kind.size()),
-                row.empty() ? nullptr : row.data(),
-                row_kind.data(),
-                single_start.data(),
-                single.data(),
-                row_start.data(),
-                row_steps.data()};
+        return {
+            .n_sequences = n_sequences(),
+            .offsets = offsets.data(),
+            .n_labels = n_labels,
+            .n_kinds = n_kinds,
+            .pair_kind = pair_kind.data(),
+            .weight = weight.empty() ? nullptr : weight.data(),
+            .n_pieces = static_cast<int64_t>(piece_kind.size()),
+            .piece_start = piece_start.data(),
+            .piece_kind = piece_kind.data(),
+            .steps = steps.data(),
+            .n_rows = static_cast<int64_t>(row_kind.size()),
+            .row = row.empty() ? nullptr : row.data(),
+            .row_kind = row_kind.data(),
+            .single_start = single_start.data(),
+            .single = single.data(),
+            .row_start = row_start.data(),
+            .row_steps = row_steps.data(),
+        };
     }
 
     double score(int64_t i, const std::vector<int32_t>& y) const {

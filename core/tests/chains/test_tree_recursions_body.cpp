@@ -3,6 +3,7 @@
 #include <limits>
 #include <random>
 
+#include "chains/chain_shape.hpp"
 #include "kernels/kernels.hpp"
 #include "tests/check.hpp"
 

@@ -1,6 +1,7 @@
 #include <random>
 
 #include "kernels/kernels.hpp"
+#include "kernels/low_rank_quadratic.hpp"
 #include "tests/check.hpp"
 
 using namespace parsimon;
