@@ -48,6 +48,15 @@ void parallel_for(int64_t n, int threads, Body&& body) {
     if (failure) std::rethrow_exception(failure);
 }
 
+// body(item, worker) for every item in [0, n), where one item is too little work to be handed out by itself: workers
+// take `grain` of them at a time.
+template <class Body>
+void parallel_for_pieces(int64_t n, int64_t grain, int threads, Body&& body) {
+    parallel_for((n + grain - 1) / grain, threads, [&](int64_t piece, int worker) {
+        for (int64_t i = piece * grain; i < std::min(n, (piece + 1) * grain); ++i) body(i, worker);
+    });
+}
+
 // Cuts items with the given cumulative costs (size n + 1, ascending) into ranges of about equal cost.
 inline std::vector<int64_t> balanced_cuts(const int64_t* cumulative, int64_t n, int64_t pieces) {
     pieces = std::max<int64_t>(1, std::min(pieces, n));

@@ -42,14 +42,6 @@ struct GraphScores {
     const double *node, *edge;
 };
 
-// body(item, worker), for pieces of items at a time.
-template <class Body>
-void in_pieces(int64_t n, int64_t grain, int threads, Body&& body) {
-    parallel_for((n + grain - 1) / grain, threads, [&](int64_t piece, int worker) {
-        for (int64_t i = piece * grain; i < std::min(n, (piece + 1) * grain); ++i) body(i, worker);
-    });
-}
-
 // An edge seen from one of its ends.
 struct HalfEdge {
     int32_t to;  // the place of the variable at the other end

@@ -51,8 +51,9 @@ class Conditionals {
                                                std::vector<double>(scored_.most_states * scored_.most_states));
         for (first_ = 0; first_ < rows_.n; first_ += room_) {
             count_ = std::min(room_, rows_.n - first_);
-            in_pieces(graph_.n_nodes(), 4, threads, [&](int64_t v, int worker) { variable(v, work[worker].data()); });
-            in_pieces(graph_.n_edges(), 256, threads, [&](int64_t e, int worker) {
+            parallel_for_pieces(graph_.n_nodes(), 4, threads,
+                                [&](int64_t v, int worker) { variable(v, work[worker].data()); });
+            parallel_for_pieces(graph_.n_edges(), 256, threads, [&](int64_t e, int worker) {
                 const int64_t u = graph_.first(e), v = graph_.second(e);
                 meet(u, v, graph_.edge_at[e], graph_.arity[v], 1, table[worker].data());
                 meet(v, u, graph_.edge_at[e], 1, graph_.arity[v], table[worker].data());
