@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/threads.hpp"
-#include "maps/linear_map.hpp"
+#include "maps/csr.hpp"
 
 namespace parsimon {
 

@@ -182,14 +182,8 @@ class PairScreen {
 
     void emit(int64_t a, int64_t column, double gradient, std::vector<int64_t>& found,
               std::vector<double>& gradients) const {
-        int64_t feature = a * Y_ * Y_ + column;
-        if (!features_.all) {
-            const auto first = features_.column.begin() + features_.start[a],
-                       last = features_.column.begin() + features_.start[a + 1];
-            const auto at = std::lower_bound(first, last, static_cast<int32_t>(column));
-            if (at == last || *at != column) return;
-            feature = at - features_.column.begin();
-        }
+        const int64_t feature = features_.feature(a, column);
+        if (feature < 0) return;
         found.push_back(feature);
         gradients.push_back(gradient);
     }

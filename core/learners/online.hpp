@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "maps/linear_map.hpp"
+#include "maps/feature_rows.hpp"
 
 namespace parsimon {
 
@@ -100,12 +100,8 @@ class Rounds {
     WeightChange located(int64_t feature) {
         const int64_t cut = weights_.part(0).features().size();
         const int p = feature >= cut;
-        const int64_t k = feature - (p ? cut : 0);
-        const FeatureRows& rows = weights_.part(p).features();
-        if (k < 0 || k >= rows.size()) throw std::invalid_argument("no such feature");
-        const int64_t a = rows.all ? k / rows.width
-                                   : std::upper_bound(rows.start.begin(), rows.start.end(), k) - rows.start.begin() - 1;
-        return {p, static_cast<int32_t>(a), static_cast<uint32_t>(rows.all ? k % rows.width : rows.column[k]), 0.0};
+        const FeatureRows::Place at = weights_.part(p).features().place(feature - (p ? cut : 0));
+        return {p, static_cast<int32_t>(at.attribute), static_cast<uint32_t>(at.column), 0.0};
     }
 
     void round(int64_t number, Question question, double cost, Step step, OnlineSums& sums) {
