@@ -84,9 +84,9 @@ void bind_chain_learners(nb::module_& m) {
                 for (size_t i = 0; i < blocks.size(); ++i)
                     require(blocks(i) >= 0 && blocks(i) < descent.n_blocks(), "no such block");
                 nb::gil_scoped_release free;
-                const BlockDescent::Sweep told =
+                const BlockDescent::Report report =
                     descent.sweep(blocks.data(), static_cast<int64_t>(blocks.size()), l1, l2, caution, threads);
-                return std::pair(told.largest, told.changed);
+                return std::pair(report.largest, report.changed);
             },
             "blocks"_a, "l1"_a, "l2"_a, "caution"_a, "threads"_a)
         .def("weights",

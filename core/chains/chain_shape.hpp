@@ -62,6 +62,10 @@ struct ChainShape {
     }
 };
 
+// Sums over label pairs are computed with whole matrices and then corrected at single pairs. Where a correction leaves
+// less than this share of what was there, too many digits are lost, and the sum is computed anew.
+constexpr double cancellation_limit = 1e-5;
+
 // A number for every part: nodes [T][Y], matrices of pairs [K][Y][Y], single pairs [E].
 struct PartScores {
     const double *node, *pair, *single = nullptr;

@@ -6,9 +6,8 @@ struct SinglePairs {
     const uint32_t* pair;
     const double *lifted, *base;
     int64_t n;
-    bool loses_digits;  // whether some pair leaves less than `least_left` of what there is without it
+    bool loses_digits;  // whether some pair leaves less than `cancellation_limit` of what there is without it
 };
-constexpr double least_left = 1e-5;
 
 // Puts right what a product has at the targets of single pairs; `anew` is the whole sum for one target.
 template <class Semiring, class Anew>
@@ -22,7 +21,7 @@ void put_right(const double* left, const SinglePairs& pairs, bool back, double* 
         // Where a pair all but takes away what the matrix has, digits would be lost.
         if (!pairs.loses_digits) return;
         for (int64_t e = 0; e < pairs.n; ++e) {
-            if (pairs.lifted[e] >= least_left * base(e)) continue;
+            if (pairs.lifted[e] >= cancellation_limit * base(e)) continue;
             const int32_t target = back ? first_of(pairs.pair[e]) : second_of(pairs.pair[e]);
             out[target] = anew(target);
         }
@@ -170,7 +169,7 @@ struct PairTable {
                     const double score = scores.single[e];
                     base[e] = kind < 0 ? Semiring::one : into(kind)[x * stride + y];
                     singles[e] = Semiring::times(base[e], Semiring::lift(score, 0.0));
-                    if (singles[e] < least_left * base[e]) loses_digits[r] = 1;
+                    if (singles[e] < cancellation_limit * base[e]) loses_digits[r] = 1;
                     low = std::min(low, score);
                     high = std::max(high, score);
                 }
