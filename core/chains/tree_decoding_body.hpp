@@ -33,7 +33,7 @@ bool over_forests(const ChainShape& shape, const PartScores& scores, const PairT
                 empty(i);
                 continue;
             }
-            climb<Semiring>(shape, i, scores.node, table, lattice);
+            upward_pass<Semiring>(shape, i, scores.node, table, lattice);
             if (!body(i, lattice)) feasible = false;
         }
     });

@@ -1,5 +1,5 @@
 // The recursions over trees: once upwards, once downwards, over any semiring. Included once per instruction set, inside
-// a namespace, after chain_marginals_body.hpp; semirings, matrices and single pairs are those of chains. See
+// a namespace, after chain_recursions_body.hpp; semirings, matrices and single pairs are those of chains. See
 // kernels.cpp.
 //
 //     B_t = node_t ∘ Π m_c over the children c of t      m_t = pair_t ⊗ B_t, a message to the parent
@@ -36,7 +36,7 @@ inline void multiply_lifting(double* row, const double* message, double* lifts, 
 
 // Puts all labels on one scale again, that of the largest; what is lost then is smaller by e^-690. How often the scale
 // was lifted is returned.
-inline double settle(double* row, const double* lifts, int64_t S) {
+inline double to_one_scale(double* row, const double* lifts, int64_t S) {
     double fewest = std::numeric_limits<double>::infinity();
     for (int64_t y = 0; y < S; ++y)
         if (row[y] > 0) fewest = std::min(fewest, lifts[y]);
@@ -48,9 +48,9 @@ inline double settle(double* row, const double* lifts, int64_t S) {
 
 // One forest on its way up. Rows of the lattice are nodes, numbered from 0: `node` becomes B, `alpha` has messages.
 template <class Semiring>
-class Climb {
+class UpwardPass {
   public:
-    Climb(const ChainShape& shape, int64_t i, const PairTable& table, Lattice& lattice)
+    UpwardPass(const ChainShape& shape, int64_t i, const PairTable& table, Lattice& lattice)
         : shape_(shape), table_(table), lattice_(lattice), at_(shape.offsets[i]), Y_(lattice.n_labels),
           S_(lattice.stride), lifts_(S_) {
         if (watched()) lattice.reachable.assign(lattice.length * Y_, 0);
@@ -91,7 +91,7 @@ class Climb {
             std::fill(lifts_.begin(), lifts_.end(), 0.0);
             for (int64_t c = first; c < last; ++c)
                 multiply_lifting(here, message(shape_.children[c]), lifts_.data(), S_);
-            shifts_ -= log_lift * settle(here, lifts_.data(), S_);
+            shifts_ -= log_lift * to_one_scale(here, lifts_.data(), S_);
             return;
         }
         for (int64_t c = first; c < last; ++c) {
@@ -149,15 +149,20 @@ class Climb {
 };
 
 template <class Semiring>
-bool climb(const ChainShape& shape, int64_t i, const double* scores, const PairTable& table, Lattice& lattice) {
-    return Climb<Semiring>(shape, i, table, lattice).run(scores);
+bool upward_pass(const ChainShape& shape, int64_t i, const double* scores, const PairTable& table, Lattice& lattice) {
+    return UpwardPass<Semiring>(shape, i, table, lattice).run(scores);
 }
+
+// Where marginals of nodes go, and what those of pairs are made of.
+struct ForestOut {
+    double *node, *left, *right;  // [T][Y], [T][stride], [T][stride]
+};
 
 template <class Semiring>
 bool forest_marginals(const ChainShape& shape, int64_t i, const double* scores, const PairTable& table,
                       Lattice& lattice, double weight, double* log_z, const ForestOut& out) {
     const int64_t Y = lattice.n_labels, S = lattice.stride, at = shape.offsets[i];
-    if (!climb<Semiring>(shape, i, scores, table, lattice)) return false;
+    if (!upward_pass<Semiring>(shape, i, scores, table, lattice)) return false;
     log_z[i] = lattice.log_z;
     if (!(lattice.log_z > minus_infinity)) return false;
     lattice.share = Semiring::one;
