@@ -123,7 +123,8 @@ void bind_arcs(nb::module_& m) {
             },
             "start"_a, "tests"_a, "counts"_a, "values"_a)
         .def("__len__", &ArcDictionary::size)
-        .def("starts", [](const ArcDictionary& dictionary) { return give(std::vector<int64_t>(dictionary.first())); })
+        .def("starts",
+             [](const ArcDictionary& dictionary) { return to_numpy(std::vector<int64_t>(dictionary.first())); })
         .def(
             "restrict",
             [](const ArcDictionary& dictionary, const In<int64_t>& features) {
@@ -145,7 +146,7 @@ void bind_arcs(nb::module_& m) {
                     all = dictionary.values(sentences, heads.data(), out, threads);
                 }
                 require(all, "an attribute does not fire on these arcs");
-                return give(std::move(out));
+                return to_numpy(std::move(out));
             },
             "sentences"_a, "heads"_a, "threads"_a)
         .def(
@@ -187,11 +188,11 @@ void bind_arcs(nb::module_& m) {
                             start.push_back(static_cast<int64_t>(index.size()));
                         }
                 }
-                return nb::make_tuple(give(std::move(start)), give(std::move(index)));
+                return nb::make_tuple(to_numpy(std::move(start)), to_numpy(std::move(index)));
             },
             "sentences"_a, "first"_a, "last"_a, "heads"_a);
 
-    auto online = bind_rounds<OnlineArcs>(m, "OnlineArcs");
+    auto online = bind_learner<OnlineArcs>(m, "OnlineArcs");
     online
         .def(
             "__init__",

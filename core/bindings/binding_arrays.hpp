@@ -36,7 +36,7 @@ using Out = nb::ndarray<nb::numpy, T>;
 
 // Hands a vector over to NumPy without copying it.
 template <class T>
-Out<T> give(std::vector<T>&& values, std::initializer_list<size_t> shape = {}) {
+Out<T> to_numpy(std::vector<T>&& values, std::initializer_list<size_t> shape = {}) {
     auto* kept = new std::vector<T>(std::move(values));
     nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     if (shape.size() == 0) return Out<T>(kept->data(), {kept->size()}, owner);

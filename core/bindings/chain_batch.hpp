@@ -13,13 +13,13 @@ namespace parsimon {
 
 // Steps (all tokens but the first of each sequence; in trees, all nodes but roots) grouped by a number below n that
 // each has; −1 is in no group.
-struct Grouped {
+struct GroupedSteps {
     std::vector<int64_t> start;
     std::vector<int32_t> steps;
 
-    Grouped() = default;
-    Grouped(const std::vector<int64_t>& offsets, const std::vector<int32_t>& parent, const std::vector<int32_t>& number,
-            int64_t n)
+    GroupedSteps() = default;
+    GroupedSteps(const std::vector<int64_t>& offsets, const std::vector<int32_t>& parent,
+                 const std::vector<int32_t>& number, int64_t n)
         : start(n + 1, 0) {
         each_step(offsets, parent, [&](int64_t t) {
             require(number[t] < n, "a step's row is out of range");
@@ -42,20 +42,20 @@ struct Grouped {
 };
 
 // A chain's shape, or that of a batch of trees, with the arrays it points to.
-struct Chain {
+struct ChainBatch {
     std::vector<int64_t> offsets, piece_start, single_start;
     std::vector<int32_t> pair_kind, piece_kind, row, row_kind;
     std::vector<uint32_t> single;
-    Grouped by_kind, by_row;
+    GroupedSteps by_kind, by_row;
     std::vector<double> weight;
     int32_t n_labels;
     int64_t n_kinds;
     Forest forest;
 
-    Chain(const In<int64_t>& offsets_in, const In<int32_t>& kinds, const std::optional<In<double>>& weights,
-          int32_t n_labels, int64_t n_kinds, const std::optional<In<int32_t>>& rows,
-          const std::optional<In<int32_t>>& row_kinds, const std::optional<In<int64_t>>& starts,
-          const std::optional<In<uint32_t>>& singles, Forest trees = {})
+    ChainBatch(const In<int64_t>& offsets_in, const In<int32_t>& kinds, const std::optional<In<double>>& weights,
+               int32_t n_labels, int64_t n_kinds, const std::optional<In<int32_t>>& rows,
+               const std::optional<In<int32_t>>& row_kinds, const std::optional<In<int64_t>>& starts,
+               const std::optional<In<uint32_t>>& singles, Forest trees = {})
         : offsets(checked_offsets(offsets_in, static_cast<int64_t>(kinds.size()))),
           pair_kind(kinds.data(), kinds.data() + kinds.size()), n_labels(n_labels), n_kinds(n_kinds),
           forest(std::move(trees)) {
@@ -65,7 +65,7 @@ struct Chain {
             weight.assign(weights->data(), weights->data() + weights->size());
         }
         require(n_kinds >= 0, "there cannot be less than no matrix of pair scores");
-        Grouped::each_step(offsets, forest.parent, [&](int64_t t) {
+        GroupedSteps::each_step(offsets, forest.parent, [&](int64_t t) {
             require(pair_kind[t] >= -1 && pair_kind[t] < n_kinds, "a pair kind is out of range");
         });
         if (rows && row_kinds && row_kinds->size()) take_singles(*rows, *row_kinds, starts.value(), singles.value());
@@ -85,7 +85,7 @@ struct Chain {
         for (size_t r = 0; r < row_kind.size(); ++r)
             require(std::is_sorted(single.begin() + single_start[r], single.begin() + single_start[r + 1]),
                     "single pairs must ascend");
-        by_row = Grouped(offsets, forest.parent, row, static_cast<int64_t>(row_kind.size()));
+        by_row = GroupedSteps(offsets, forest.parent, row, static_cast<int64_t>(row_kind.size()));
         for (size_t r = 0; r < row_kind.size(); ++r)
             for (int64_t s = by_row.start[r]; s < by_row.start[r + 1]; ++s)
                 require(pair_kind[by_row.steps[s]] == row_kind[r], "all steps of a row must have its matrix");
@@ -94,7 +94,7 @@ struct Chain {
     // Steps sorted by kind, cut into pieces of at most 2048.
     void group_steps() {
         constexpr int64_t longest = 2048;
-        by_kind = Grouped(offsets, forest.parent, pair_kind, n_kinds);
+        by_kind = GroupedSteps(offsets, forest.parent, pair_kind, n_kinds);
         for (int64_t k = 0; k < n_kinds; ++k)
             for (int64_t at = by_kind.start[k]; at < by_kind.start[k + 1]; at += longest) {
                 piece_start.push_back(at);

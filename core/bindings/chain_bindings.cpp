@@ -13,7 +13,7 @@ using namespace parsimon;
 void bind_chains(nb::module_& m) {
     nb::class_<ChainPosterior>(m, "ChainPosterior").def(nb::init<>());
 
-    nb::class_<Chain>(m, "Chain")
+    nb::class_<ChainBatch>(m, "Chain")
         .def(nb::init<const In<int64_t>&, const In<int32_t>&, const std::optional<In<double>>&, int32_t, int64_t,
                       const std::optional<In<int32_t>>&, const std::optional<In<int32_t>>&,
                       const std::optional<In<int64_t>>&, const std::optional<In<uint32_t>>&>(),
@@ -21,7 +21,7 @@ void bind_chains(nb::module_& m) {
              "row_kind"_a = nb::none(), "single_start"_a = nb::none(), "single"_a = nb::none())
         .def(
             "marginals",
-            [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
+            [](const ChainBatch& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
                InOut<double> log_z, InOut2<double> node_out, InOut3<double> pair_out, InOut<double> single_out,
                InOut<double> scratch, ChainPosterior* kept, int threads) {
                 c.check(node, pair, single);
@@ -41,7 +41,7 @@ void bind_chains(nb::module_& m) {
             "single_out"_a.noconvert(), "scratch"_a.noconvert(), "kept"_a.none(), "threads"_a)
         .def(
             "variances",
-            [](const Chain& c, const In2<double>& marginals, InOut2<double> node_out, InOut3<double> pair_out,
+            [](const ChainBatch& c, const In2<double>& marginals, InOut2<double> node_out, InOut3<double> pair_out,
                InOut<double> single_out, int threads) {
                 c.check(marginals, pair_out, single_out);
                 require(node_out.size() == marginals.size(), "outputs must have the shape of the scores");
@@ -52,7 +52,7 @@ void bind_chains(nb::module_& m) {
             "marginals"_a, "node_out"_a.noconvert(), "pair_out"_a.noconvert(), "single_out"_a.noconvert(), "threads"_a)
         .def(
             "score",
-            [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
+            [](const ChainBatch& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
                const In<int32_t>& labels, InOut<double> out, int threads) {
                 c.check(node, pair, single);
                 c.check_labels(labels);
@@ -64,7 +64,7 @@ void bind_chains(nb::module_& m) {
             "node"_a, "pair"_a, "single"_a, "labels"_a, "out"_a.noconvert(), "threads"_a)
         .def(
             "add",
-            [](const Chain& c, const In<int32_t>& labels, double times, InOut2<double> node, InOut3<double> pair,
+            [](const ChainBatch& c, const In<int32_t>& labels, double times, InOut2<double> node, InOut3<double> pair,
                InOut<double> single) {
                 c.check(node, pair, single);
                 c.check_labels(labels);
@@ -74,7 +74,7 @@ void bind_chains(nb::module_& m) {
             "labels"_a, "times"_a, "node"_a.noconvert(), "pair"_a.noconvert(), "single"_a.noconvert())
         .def(
             "argmax",
-            [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
+            [](const ChainBatch& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
                InOut<double> best, InOut<int32_t> labels, int threads) {
                 c.check(node, pair, single);
                 require(best.size() == c.offsets.size() - 1 && labels.size() == node.shape(0),
@@ -86,7 +86,7 @@ void bind_chains(nb::module_& m) {
             "node"_a, "pair"_a, "single"_a, "best"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
         .def(
             "kbest",
-            [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
+            [](const ChainBatch& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
                InOut2<double> scores, InOut2<int32_t> labels, int threads) {
                 c.check(node, pair, single);
                 require(scores.shape(0) == labels.shape(0) && scores.shape(1) == c.offsets.size() - 1
@@ -100,7 +100,7 @@ void bind_chains(nb::module_& m) {
             "node"_a, "pair"_a, "single"_a, "scores"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
         .def(
             "sample",
-            [](const Chain& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
+            [](const ChainBatch& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
                uint64_t seed, InOut2<int32_t> labels, int threads) {
                 c.check(node, pair, single);
                 require(labels.shape(1) == node.shape(0), "outputs must have the shape of the scores");
@@ -115,10 +115,10 @@ void bind_chains(nb::module_& m) {
     using Outputs = std::vector<std::pair<In<double>, In<int32_t>>>;
     m.def(
         "screen_pairs",
-        [](const std::vector<std::tuple<const LinearMap*, In<int32_t>, const Chain*, Terms, Outputs>>& given,
+        [](const std::vector<std::tuple<const LinearMap*, In<int32_t>, const ChainBatch*, Terms, Outputs>>& given,
            double threshold, int threads) {
             std::vector<ScreenBatch> batches;
-            std::vector<Grouped> groups;
+            std::vector<GroupedSteps> groups;
             groups.reserve(given.size());
             for (const auto& [steps, row, chain, terms, outputs] : given) {
                 const size_t n_tokens = chain->pair_kind.size();
@@ -147,7 +147,7 @@ void bind_chains(nb::module_& m) {
                 nb::gil_scoped_release free;
                 kernels().screen_pairs(batches, threshold, features, gradients, threads);
             }
-            return nb::make_tuple(give(std::move(features)), give(std::move(gradients)));
+            return nb::make_tuple(to_numpy(std::move(features)), to_numpy(std::move(gradients)));
         },
         "batches"_a, "threshold"_a, "threads"_a,
         "Features of label pairs with a gradient above a threshold, ascending.");
@@ -170,7 +170,7 @@ void bind_chains(nb::module_& m) {
                 nb::gil_scoped_release free;
                 kernels().screen_nodes(maps, parts, threshold, features, gradients, threads);
             }
-            return nb::make_tuple(give(std::move(features)), give(std::move(gradients)));
+            return nb::make_tuple(to_numpy(std::move(features)), to_numpy(std::move(gradients)));
         },
         "batches"_a, "threshold"_a, "threads"_a, "Features of labels with a gradient above a threshold, ascending.");
 }

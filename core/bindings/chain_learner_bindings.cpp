@@ -16,11 +16,11 @@ namespace {
 
 // Learners on chains and trees get maps of tokens and of steps.
 template <class Learner>
-nb::class_<Learner> bind_chain_rounds(nb::module_& m, const char* name) {
-    return bind_rounds<Learner>(m, name).def(
+nb::class_<Learner> bind_chain_learner(nb::module_& m, const char* name) {
+    return bind_learner<Learner>(m, name).def(
         "add",
-        [](Learner& learner, const LinearMap& node, const LinearMap& pair, const In<int32_t>& row, const Chain& chain,
-           const In<int32_t>& gold) {
+        [](Learner& learner, const LinearMap& node, const LinearMap& pair, const In<int32_t>& row,
+           const ChainBatch& chain, const In<int32_t>& gold) {
             chain.check_labels(gold);
             require(node.rows().size() == static_cast<int64_t>(chain.pair_kind.size())
                         && row.size() == chain.pair_kind.size(),
@@ -54,7 +54,7 @@ void bind_chain_learners(nb::module_& m) {
         .def(
             "add",
             [](BlockDescent& descent, const LinearMap& node, const LinearMap& steps, const In<int32_t>& row,
-               const Chain& chain, const In<int32_t>& gold) {
+               const ChainBatch& chain, const In<int32_t>& gold) {
                 require(!chain.is_tree(), "this learns from sequences, not from trees");
                 chain.check_labels(gold);
                 require(node.rows().size() == static_cast<int64_t>(chain.pair_kind.size())
@@ -64,7 +64,7 @@ void bind_chain_learners(nb::module_& m) {
                 for (const int32_t r : rows) require(r >= 0 && r < steps.rows().size(), "a step's row is out of range");
                 node.attributes();
                 steps.attributes();
-                Grouped groups(chain.offsets, chain.forest.parent, rows, steps.rows().size());
+                GroupedSteps groups(chain.offsets, chain.forest.parent, rows, steps.rows().size());
                 descent.add({node,
                              steps,
                              std::move(rows),
@@ -77,7 +77,7 @@ void bind_chain_learners(nb::module_& m) {
             "node"_a, "steps"_a, "row"_a, "chain"_a, "gold"_a)
         .def("make_blocks", &BlockDescent::make_blocks)
         .def_prop_ro("n_blocks", &BlockDescent::n_blocks)
-        .def("active_blocks", [](const BlockDescent& descent) { return give(descent.active_blocks()); })
+        .def("active_blocks", [](const BlockDescent& descent) { return to_numpy(descent.active_blocks()); })
         .def(
             "sweep",
             [](BlockDescent& descent, const In<int64_t>& blocks, double l1, double l2, double caution, int threads) {
@@ -94,7 +94,7 @@ void bind_chain_learners(nb::module_& m) {
                  std::vector<int64_t> features;
                  std::vector<double> values;
                  descent.collect(features, values);
-                 return nb::make_tuple(give(std::move(features)), give(std::move(values)));
+                 return nb::make_tuple(to_numpy(std::move(features)), to_numpy(std::move(values)));
              })
         .def(
             "start",
@@ -104,7 +104,7 @@ void bind_chain_learners(nb::module_& m) {
             },
             "features"_a, "values"_a);
 
-    auto online = bind_chain_rounds<OnlineChain>(m, "OnlineChain");
+    auto online = bind_chain_learner<OnlineChain>(m, "OnlineChain");
     online.def(
         "__init__",
         [](OnlineChain* self, int32_t n_labels, const FeatureRows& node, const FeatureRows& pair,
@@ -120,7 +120,7 @@ void bind_chain_learners(nb::module_& m) {
         "n_labels"_a, "node"_a, "pair"_a, "node_block"_a, "pair_block"_a, "n_blocks"_a);
     bind_online(online);
 
-    bind_chain_rounds<SummedChain>(m, "SummedChain")
+    bind_chain_learner<SummedChain>(m, "SummedChain")
         .def(
             "__init__",
             [](SummedChain* self, int32_t n_labels, const FeatureRows& node, const FeatureRows& pair,
@@ -151,13 +151,13 @@ void bind_chain_learners(nb::module_& m) {
                  std::vector<int64_t> features;
                  std::vector<double> values;
                  learner.weights().collect(features, values);
-                 return nb::make_tuple(give(std::move(features)), give(std::move(values)));
+                 return nb::make_tuple(to_numpy(std::move(features)), to_numpy(std::move(values)));
              })
         .def("state",
              [](SummedChain& learner) {
                  SummedWeights::State state = learner.weights().state();
-                 return nb::make_tuple(give(std::move(state.features)), give(std::move(state.sums)),
-                                       give(std::move(state.penalty)), give(std::move(state.rounds)));
+                 return nb::make_tuple(to_numpy(std::move(state.features)), to_numpy(std::move(state.sums)),
+                                       to_numpy(std::move(state.penalty)), to_numpy(std::move(state.rounds)));
              })
         .def(
             "restore",

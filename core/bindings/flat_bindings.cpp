@@ -82,5 +82,5 @@ void bind_flat(nb::module_& m) {
                 return c.n_groups() ? c.gauge(rho, shift.data(), threads) : 0.0;
             },
             "rho"_a, "shift"_a, "threads"_a)
-        .def("norms", [](const GroupCopies& c, double rho) { return give(c.norms(rho)); }, "rho"_a);
+        .def("norms", [](const GroupCopies& c, double rho) { return to_numpy(c.norms(rho)); }, "rho"_a);
 }

@@ -57,8 +57,8 @@ PropagationSettings checked_settings(const Settings& given, int threads) {
 }
 
 nb::tuple given_back(PropagationReport&& report) {
-    return nb::make_tuple(give(std::move(report.sweeps)), give(std::move(report.residual)),
-                          give(std::move(report.damping)));
+    return nb::make_tuple(to_numpy(std::move(report.sweeps)), to_numpy(std::move(report.residual)),
+                          to_numpy(std::move(report.damping)));
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ void bind_input(nb::module_& m) {
                 std::vector<int32_t> ids;
                 ids.reserve(texts.size());
                 for (nb::handle h : texts) ids.push_back(s.add(nb::cast<std::string_view>(h)));
-                return give(std::move(ids));
+                return to_numpy(std::move(ids));
             },
             "texts"_a)
         .def(
@@ -186,7 +186,7 @@ void bind_input(nb::module_& m) {
                     bytes.insert(bytes.end(), text.begin(), text.end());
                     start.push_back(static_cast<int64_t>(bytes.size()));
                 }
-                return nb::make_tuple(give(std::move(bytes)), give(std::move(start)));
+                return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(start)));
             },
             "ids"_a, "The bytes of the given strings, end to end, and where each starts.")
         .def_static(
@@ -235,11 +235,12 @@ void bind_input(nb::module_& m) {
                  std::vector<int32_t> out(C * T);
                  for (size_t t = 0; t < T; ++t)
                      for (size_t c = 0; c < C; ++c) out[c * T + t] = r.ids()[t * C + c];
-                 return give(std::move(out), {C, T});
+                 return to_numpy(std::move(out), {C, T});
              })
-        .def("lengths", [](const ColumnReader& r) { return give(std::vector<int32_t>(r.lengths())); })
+        .def("lengths", [](const ColumnReader& r) { return to_numpy(std::vector<int32_t>(r.lengths())); })
         .def("lines", [](const ColumnReader& r) {
-            return nb::make_tuple(give(std::vector<int64_t>(r.line_start())), give(std::vector<int64_t>(r.line_end())));
+            return nb::make_tuple(to_numpy(std::vector<int64_t>(r.line_start())),
+                                  to_numpy(std::vector<int64_t>(r.line_end())));
         });
     m.def("label_lines", &label_lines, "block"_a, "start"_a, "end"_a, "lengths"_a, "labels"_a, "names"_a,
           "The lines of a block with a label appended to each, sequences separated by blank lines.");
@@ -269,9 +270,9 @@ void bind_input(nb::module_& m) {
             }
             Csr rows = collector.finish();
             nb::object value = nb::none();
-            if (!rows.value.empty()) value = nb::cast(give(std::move(rows.value)));
-            return nb::make_tuple(give(std::move(rows.start)), give(std::move(rows.index)), value,
-                                  give(std::move(lengths)));
+            if (!rows.value.empty()) value = nb::cast(to_numpy(std::move(rows.value)));
+            return nb::make_tuple(to_numpy(std::move(rows.start)), to_numpy(std::move(rows.index)), value,
+                                  to_numpy(std::move(lengths)));
         },
         "sequences"_a, "names"_a, "learn"_a, "Feature dictionaries → compressed sparse rows of attributes.");
 
@@ -290,14 +291,15 @@ void bind_input(nb::module_& m) {
             "tests"_a, "start"_a, "skeleton"_a)
         .def_prop_ro("n_attributes", &Extractor::n_attributes)
         .def_prop_ro(
-            "offsets", [](const Extractor& e) { return give(std::vector<int64_t>(e.offsets())); }, nb::rv_policy::move)
+            "offsets", [](const Extractor& e) { return to_numpy(std::vector<int64_t>(e.offsets())); },
+            nb::rv_policy::move)
         .def(
             "tuples",
             [](const Extractor& e, int32_t skeleton) {
                 require(skeleton >= 0 && skeleton < e.n_skeletons(), "no such skeleton");
                 const TupleTable& table = e.table(skeleton);
-                return give(std::vector<int32_t>(table.tuples()),
-                            {static_cast<size_t>(table.size()), static_cast<size_t>(table.arity())});
+                return to_numpy(std::vector<int32_t>(table.tuples()),
+                                {static_cast<size_t>(table.size()), static_cast<size_t>(table.arity())});
             },
             "skeleton"_a)
         .def(
@@ -320,7 +322,7 @@ void bind_input(nb::module_& m) {
                     nb::gil_scoped_release free;
                     e.learn(given.inputs, given.sequences, out.data(), threads);
                 }
-                return give(std::move(out), {inputs.shape(1), static_cast<size_t>(e.n_templates())});
+                return to_numpy(std::move(out), {inputs.shape(1), static_cast<size_t>(e.n_templates())});
             },
             "inputs"_a, "before"_a, "after"_a, "offsets"_a, "skip"_a, "threads"_a)
         // Known attributes as compressed sparse rows.
@@ -334,7 +336,7 @@ void bind_input(nb::module_& m) {
                     nb::gil_scoped_release free;
                     rows = e.apply(given.inputs, given.sequences, threads);
                 }
-                return nb::make_tuple(give(std::move(rows.start)), give(std::move(rows.index)));
+                return nb::make_tuple(to_numpy(std::move(rows.start)), to_numpy(std::move(rows.index)));
             },
             "inputs"_a, "before"_a, "after"_a, "offsets"_a, "skip"_a, "threads"_a);
 }

@@ -59,10 +59,10 @@ void bind_maps(nb::module_& m) {
         // The first feature of each attribute, and one past the last.
         .def("starts",
              [](const FeatureRows& f) {
-                 if (!f.all) return give(std::vector<int64_t>(f.start));
+                 if (!f.all) return to_numpy(std::vector<int64_t>(f.start));
                  std::vector<int64_t> start(f.n_attributes + 1);
                  for (int64_t a = 0; a <= f.n_attributes; ++a) start[a] = a * f.width;
-                 return give(std::move(start));
+                 return to_numpy(std::move(start));
              })
         // Attribute and column of each of the given features.
         .def(
@@ -77,7 +77,7 @@ void bind_maps(nb::module_& m) {
                         f.all ? k / f.width : std::upper_bound(f.start.begin(), f.start.end(), k) - f.start.begin() - 1;
                     column[i] = f.all ? static_cast<int32_t>(k % f.width) : f.column[k];
                 }
-                return nb::make_tuple(give(std::move(attribute)), give(std::move(column)));
+                return nb::make_tuple(to_numpy(std::move(attribute)), to_numpy(std::move(column)));
             },
             "features"_a)
         // The feature of each (attribute, column), −1 where there is none.
@@ -98,7 +98,7 @@ void bind_maps(nb::module_& m) {
                     const auto at = std::lower_bound(first, last, c);
                     if (at != last && *at == c) out[i] = at - f.column.begin();
                 }
-                return give(std::move(out));
+                return to_numpy(std::move(out));
             },
             "attribute"_a, "column"_a);
 
@@ -120,7 +120,7 @@ void bind_maps(nb::module_& m) {
                 std::vector<int64_t> sizes(map.rows().size());
                 for (int64_t r = 0; r < map.rows().size(); ++r)
                     sizes[r] = map.rows().start[r + 1] - map.rows().start[r];
-                return give(std::move(sizes));
+                return to_numpy(std::move(sizes));
             },
             "How many attributes fire on each row.")
         .def_prop_ro(
@@ -183,9 +183,9 @@ void bind_maps(nb::module_& m) {
             Csr rows = checked_csr(start, index, value, std::numeric_limits<int32_t>::max());
             auto [distinct, which] = distinct_rows(rows);
             nb::object values = nb::none();
-            if (!distinct.value.empty()) values = nb::cast(give(std::move(distinct.value)));
-            return nb::make_tuple(give(std::move(distinct.start)), give(std::move(distinct.index)), values,
-                                  give(std::move(which)));
+            if (!distinct.value.empty()) values = nb::cast(to_numpy(std::move(distinct.value)));
+            return nb::make_tuple(to_numpy(std::move(distinct.start)), to_numpy(std::move(distinct.index)), values,
+                                  to_numpy(std::move(which)));
         },
         "start"_a, "index"_a, "value"_a.none(), "The distinct rows, and which one each row is.");
 
@@ -198,9 +198,9 @@ void bind_maps(nb::module_& m) {
             nb::gil_scoped_release free;
             PairLayout out = LayoutMaker(steps, rows, n_labels).make(steps.shared_features(), whole, threads);
             nb::gil_scoped_acquire hold;
-            return nb::make_tuple(give(std::move(out.kind)), std::move(out.matrices), give(std::move(out.row)),
-                                  give(std::move(out.row_kind)), give(std::move(out.single_start)),
-                                  give(std::move(out.single)), std::move(out.sums));
+            return nb::make_tuple(to_numpy(std::move(out.kind)), std::move(out.matrices), to_numpy(std::move(out.row)),
+                                  to_numpy(std::move(out.row_kind)), to_numpy(std::move(out.single_start)),
+                                  to_numpy(std::move(out.single)), std::move(out.sums));
         },
         "steps"_a, "row"_a, "n_labels"_a, "whole"_a, "threads"_a,
         "Which attributes of steps go into matrices, and which stay single pairs.");

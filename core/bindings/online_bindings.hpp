@@ -20,7 +20,7 @@ std::vector<char> chosen_blocks(Learner& learner, const In<bool>& blocks) {
 
 // What all learners have in common.
 template <class Learner>
-nb::class_<Learner> bind_rounds(nb::module_& m, const char* name) {
+nb::class_<Learner> bind_learner(nb::module_& m, const char* name) {
     return nb::class_<Learner>(m, name)
         .def_prop_ro("n_sequences", &Learner::n_sequences)
         .def_prop_ro("n_weights", [](Learner& learner) { return learner.weights().n_entries(); })
@@ -48,16 +48,16 @@ std::vector<T> copied(const In<T>& array) {
 }
 
 // Rounds in a given order; question: 0 argmax, 1 cost-augmented argmax, 2 marginals.
-template <class Learner, class Step>
+template <class Learner, class Steps>
 std::pair<double, int64_t> run_rounds(Learner& learner, const In<int64_t>& order, int question, double cost,
-                                      Step step) {
+                                      Steps steps) {
     require(question >= 0 && question <= 2, "no such question");
     for (size_t i = 0; i < order.size(); ++i)
         require(order(i) >= 0 && order(i) < learner.n_sequences(), "a sequence number is out of range");
     nb::gil_scoped_release free;
-    const OnlineSums sums =
-        learner.run(order.data(), static_cast<int64_t>(order.size()), static_cast<Question>(question), cost, step);
-    return {sums.loss, sums.mistakes};
+    const OnlineReport report =
+        learner.run(order.data(), static_cast<int64_t>(order.size()), static_cast<Oracle>(question), cost, steps);
+    return {report.loss, report.mistakes};
 }
 
 // Blocks for weights of online learners: one an attribute.
@@ -74,7 +74,7 @@ void bind_online(nb::class_<Learner>& learner_class) {
         .def(
             "run",
             [](Learner& learner, const In<int64_t>& order, int question, double cost, bool passive_aggressive,
-               double step) { return run_rounds(learner, order, question, cost, Step{passive_aggressive, step}); },
+               double step) { return run_rounds(learner, order, question, cost, StepSize{passive_aggressive, step}); },
             "order"_a, "question"_a, "cost"_a, "passive_aggressive"_a, "step"_a)
         .def(
             "scale",
@@ -88,19 +88,19 @@ void bind_online(nb::class_<Learner>& learner_class) {
         .def(
             "norms",
             [](Learner& learner, bool running) {
-                return give(running ? learner.weights().running_norms() : learner.weights().norms());
+                return to_numpy(running ? learner.weights().running_norms() : learner.weights().norms());
             },
             "running"_a = false)
         .def(
             "row_norms",
             [](Learner& learner, const In<bool>& blocks) {
-                return give(learner.weights().row_norms(chosen_blocks(learner, blocks).data()));
+                return to_numpy(learner.weights().row_norms(chosen_blocks(learner, blocks).data()));
             },
             "blocks"_a)
         .def(
             "magnitudes",
             [](Learner& learner, const In<bool>& blocks) {
-                return give(learner.weights().magnitudes(chosen_blocks(learner, blocks).data()));
+                return to_numpy(learner.weights().magnitudes(chosen_blocks(learner, blocks).data()));
             },
             "blocks"_a)
         .def(
@@ -118,22 +118,22 @@ void bind_online(nb::class_<Learner>& learner_class) {
             },
             "by"_a, "blocks"_a)
         .def("forget_average", [](Learner& learner) { learner.weights().forget_average(); })
-        .def("settle", [](Learner& learner) { learner.weights().settle_all(); })
+        .def("settle", [](Learner& learner) { learner.weights().apply_all_pulls(); })
         .def(
             "weights",
             [](Learner& learner, bool averaged) {
                 std::vector<int64_t> features;
                 std::vector<double> values;
                 learner.weights().collect(averaged, features, values);
-                return nb::make_tuple(give(std::move(features)), give(std::move(values)));
+                return nb::make_tuple(to_numpy(std::move(features)), to_numpy(std::move(values)));
             },
             "averaged"_a = false)
         .def("state",
              [](Learner& learner) {
                  OnlineWeights::State state = learner.weights().state();
-                 return nb::make_tuple(give(std::move(state.features)), give(std::move(state.values)),
-                                       give(std::move(state.drifts)), give(std::move(state.blocks)),
-                                       give(std::move(state.counts)));
+                 return nb::make_tuple(to_numpy(std::move(state.features)), to_numpy(std::move(state.values)),
+                                       to_numpy(std::move(state.drifts)), to_numpy(std::move(state.blocks)),
+                                       to_numpy(std::move(state.counts)));
              })
         .def(
             "restore",

@@ -43,7 +43,8 @@ void bind_planes(nb::module_& m) {
                     {static_cast<int64_t>(offsets.size()) - 1, offsets.data(), row.data(), plus.data(), minus.data()},
                     threads);
             }
-            return nb::make_tuple(give(std::move(out.start)), give(std::move(out.index)), give(std::move(out.value)));
+            return nb::make_tuple(to_numpy(std::move(out.start)), to_numpy(std::move(out.index)),
+                                  to_numpy(std::move(out.value)));
         },
         "map"_a, "start"_a, "row"_a, "plus"_a, "minus"_a, "threads"_a,
         "f(one output) − f(another), from the parts at which they differ: sparse vectors, one an instance.");
@@ -119,8 +120,9 @@ void bind_planes(nb::module_& m) {
                         value.insert(value.end(), values.begin(), values.end());
                         start.push_back(static_cast<int64_t>(index.size()));
                     });
-                return nb::make_tuple(give(std::move(instance)), give(std::move(cost)), give(std::move(start)),
-                                      give(std::move(index)), give(std::move(value)));
+                return nb::make_tuple(to_numpy(std::move(instance)), to_numpy(std::move(cost)),
+                                      to_numpy(std::move(start)), to_numpy(std::move(index)),
+                                      to_numpy(std::move(value)));
             },
             "The planes that have mass: instances, costs, and sparse vectors.")
         .def(

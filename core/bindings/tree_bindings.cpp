@@ -51,14 +51,14 @@ void bar_labels(Forest& forest, const In<int32_t>& node_kind, const In2<bool>& a
         forest.bars.push_back(allowed.data()[j] ? 0.0 : -std::numeric_limits<double>::infinity());
 }
 
-struct Tree : Chain {
-    using Chain::Chain;
+struct Tree : ChainBatch {
+    using ChainBatch::ChainBatch;
 };
 
 }  // namespace
 
 void bind_trees(nb::module_& m) {
-    nb::class_<Tree, Chain>(m, "Tree")
+    nb::class_<Tree, ChainBatch>(m, "Tree")
         .def(
             "__init__",
             [](Tree* self, const In<int64_t>& offsets, const In<int32_t>& parent, const In<int32_t>& kinds,
@@ -76,6 +76,6 @@ void bind_trees(nb::module_& m) {
             "row_kind"_a = nb::none(), "single_start"_a = nb::none(), "single"_a = nb::none(),
             "node_kind"_a = nb::none(), "allowed"_a = nb::none())
         .def_prop_ro(
-            "order", [](const Tree& tree) { return give(std::vector<int32_t>(tree.forest.order)); },
+            "order", [](const Tree& tree) { return to_numpy(std::vector<int32_t>(tree.forest.order)); },
             "All nodes, parents before their children.");
 }

@@ -44,7 +44,7 @@ inline void chain_add(const ChainShape& shape, const int32_t* labels, double tim
     }
 }
 
-// Viterbi. Instead of storing back-pointers, the way back looks for the predecessor again: Y a token.
+// Viterbi. No back-pointers are stored: on the way back each predecessor is searched for again, Y operations a token.
 inline bool chain_argmax(const ChainShape& shape, const PartScores& scores, double* best, int32_t* labels,
                          int threads) {
     const int64_t Y = shape.n_labels;
@@ -85,51 +85,51 @@ inline bool chain_argmax(const ChainShape& shape, const PartScores& scores, doub
     return feasible;
 }
 
-// The k best outputs (list Viterbi): every label keeps its k best ways of getting there.
+// The k best outputs (list Viterbi): every label keeps the k best paths to it.
 inline void chain_kbest(const ChainShape& shape, const PartScores& parts, int32_t k, double* scores, int32_t* labels,
                         int threads) {
     const int64_t Y = shape.n_labels, n_tokens = shape.offsets[shape.n_sequences];
-    struct Way {
+    struct Path {
         double score;
         int32_t label, rank;  // of the predecessor
     };
-    const auto better = [](const Way& a, const Way& b) {
+    const auto better = [](const Path& a, const Path& b) {
         if (a.score != b.score) return a.score > b.score;
         return a.label != b.label ? a.label < b.label : a.rank < b.rank;
     };
     const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 64);
     parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
-        std::vector<Way> ways, candidates;
+        std::vector<Path> paths, candidates;
         for (int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
             const int64_t at = shape.offsets[i], length = shape.offsets[i + 1] - at;
             if (length == 0) {
                 for (int32_t r = 0; r < k; ++r) scores[r * shape.n_sequences + i] = r ? minus_infinity : 0.0;
                 continue;
             }
-            ways.assign(length * Y * k, Way{minus_infinity, 0, 0});  // [T][Y][k]
-            for (int64_t y = 0; y < Y; ++y) ways[y * k].score = parts.node[at * Y + y];
+            paths.assign(length * Y * k, Path{minus_infinity, 0, 0});  // [T][Y][k]
+            for (int64_t y = 0; y < Y; ++y) paths[y * k].score = parts.node[at * Y + y];
             for (int64_t t = 1; t < length; ++t) {
                 for (int64_t y = 0; y < Y; ++y) {
                     candidates.clear();
                     for (int32_t x = 0; x < Y; ++x) {
                         const double into = pair_score(shape, parts, at + t, x, y);
                         for (int32_t r = 0; r < k; ++r) {
-                            const double s = ways[((t - 1) * Y + x) * k + r].score + into;
+                            const double s = paths[((t - 1) * Y + x) * k + r].score + into;
                             if (s > minus_infinity) candidates.push_back({s, x, r});
                         }
                     }
                     const size_t kept = std::min<size_t>(k, candidates.size());
                     std::partial_sort(candidates.begin(), candidates.begin() + kept, candidates.end(), better);
                     for (size_t r = 0; r < kept; ++r) {
-                        ways[(t * Y + y) * k + r] = candidates[r];
-                        ways[(t * Y + y) * k + r].score += parts.node[(at + t) * Y + y];
+                        paths[(t * Y + y) * k + r] = candidates[r];
+                        paths[(t * Y + y) * k + r].score += parts.node[(at + t) * Y + y];
                     }
                 }
             }
             candidates.clear();
             for (int32_t y = 0; y < Y; ++y)
                 for (int32_t r = 0; r < k; ++r) {
-                    const double s = ways[((length - 1) * Y + y) * k + r].score;
+                    const double s = paths[((length - 1) * Y + y) * k + r].score;
                     if (s > minus_infinity) candidates.push_back({s, y, r});
                 }
             const size_t kept = std::min<size_t>(k, candidates.size());
@@ -144,9 +144,9 @@ inline void chain_kbest(const ChainShape& shape, const PartScores& parts, int32_
                 int32_t y = candidates[r].label, rank = candidates[r].rank;
                 for (int64_t t = length - 1; t >= 0; --t) {
                     labels[r * n_tokens + at + t] = y;
-                    const Way way = ways[(t * Y + y) * k + rank];
-                    y = way.label;
-                    rank = way.rank;
+                    const Path path = paths[(t * Y + y) * k + rank];
+                    y = path.label;
+                    rank = path.rank;
                 }
             }
         }

@@ -6,7 +6,7 @@
 //     α_0 = node_0                      α_t = (α_{t−1} ⊗ pair_t) ∘ node_t
 //     β_T = 1                           β_{t−1} = pair_t ⊗ (node_t ∘ β_t)
 
-// One sequence in flight. Rows are padded to `stride`.
+// The arrays of one sequence at work. Rows are padded to `stride`.
 struct Lattice {
     int64_t length, n_labels, stride;
     double* alpha;  // [T][stride], the caller's or own
@@ -103,8 +103,8 @@ bool loses_a_label(const Table& table, Lattice& lattice, int64_t number, int64_t
 }
 
 // α for the first `n` tokens of a sequence (whose first token is number `at`), and, for all of them, log Z (for Max,
-// the best score). In scaled sums α_t is multiplied by 1 / Σ α_{t−1}: the sum of the token before, so that nobody has
-// to wait for it. False: scaled sums will not do.
+// the best score). In scaled sums α_t is multiplied by 1 / Σ α_{t−1}: the sum of the token before, so that no
+// step waits for it. False: scaled sums will not do.
 template <class Semiring, class Table>
 bool forward(const double* scores, int64_t at, const Table& table, Lattice& lattice, int64_t n) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;

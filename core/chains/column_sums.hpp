@@ -9,9 +9,9 @@
 namespace parsimon {
 
 // Numbers at few of many columns, read out in ascending order.
-class FewSums {
+class ColumnSums {
   public:
-    explicit FewSums(int64_t n) : sum_(n, 0.0), marked_((n + 63) / 64, 0) {}
+    explicit ColumnSums(int64_t n) : sum_(n, 0.0), marked_((n + 63) / 64, 0) {}
 
     void add(uint32_t column, double by) {
         marked_[column / 64] |= uint64_t{1} << (column % 64);
@@ -41,7 +41,7 @@ class FewSums {
 };
 
 // gold − answer at the columns where they differ, ascending: what the features of a token or of a step change by.
-struct Differences {
+struct ColumnDifferences {
     std::vector<uint32_t> column;
     std::vector<double> value;
     size_t n = 0;

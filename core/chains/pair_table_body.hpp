@@ -9,9 +9,9 @@ struct SinglePairs {
     bool loses_digits;  // whether some pair leaves less than `cancellation_limit` of what there is without it
 };
 
-// Puts right what a product has at the targets of single pairs; `anew` is the whole sum for one target.
-template <class Semiring, class Anew>
-void put_right(const double* left, const SinglePairs& pairs, bool back, double* out, Anew&& anew) {
+// Puts right what a product has at the targets of single pairs; `sum_anew` is the whole sum for one target.
+template <class Semiring, class SumAnew>
+void correct_singles(const double* left, const SinglePairs& pairs, bool back, double* out, SumAnew&& sum_anew) {
     const auto base = [&](int64_t e) { return pairs.base ? pairs.base[e] : Semiring::one; };
     if (Semiring::scaled) {
         for (int64_t e = 0; e < pairs.n; ++e) {
@@ -23,7 +23,7 @@ void put_right(const double* left, const SinglePairs& pairs, bool back, double* 
         for (int64_t e = 0; e < pairs.n; ++e) {
             if (pairs.lifted[e] >= cancellation_limit * base(e)) continue;
             const int32_t target = back ? first_of(pairs.pair[e]) : second_of(pairs.pair[e]);
-            out[target] = anew(target);
+            out[target] = sum_anew(target);
         }
         return;
     }
@@ -32,7 +32,7 @@ void put_right(const double* left, const SinglePairs& pairs, bool back, double* 
         const int32_t source = back ? y : x, target = back ? x : y;
         // A maximum that another pair attains stays what it is; one that this pair attained must be found anew.
         const bool lost = Semiring::shifted || (pairs.lifted[e] < base(e) && left[source] + base(e) >= out[target]);
-        if (lost) out[target] = anew(target);
+        if (lost) out[target] = sum_anew(target);
         else out[target] = std::max(out[target], left[source] + pairs.lifted[e]);
     }
 }
@@ -116,8 +116,8 @@ struct PairTable {
         const int64_t first = shape->single_start[row], n = shape->single_start[row + 1] - first;
         const SinglePairs pairs{shape->single + first, singles.data() + first, base.data() + first, n,
                                 loses_digits[row] != 0};
-        put_right<Semiring>(left, pairs, back, out,
-                            [&](int64_t target) { return at_target<Semiring>(left, row, kind, target, back); });
+        correct_singles<Semiring>(left, pairs, back, out,
+                                  [&](int64_t target) { return at_target<Semiring>(left, row, kind, target, back); });
     }
 
     // ⊕ over labels of left ⊗ the lifted pair, for one label at the other end.

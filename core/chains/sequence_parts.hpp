@@ -157,7 +157,7 @@ class SequenceParts {
     }
 
     // gold − marginals at a token, those above `least`.
-    void node_differences(int64_t t, double least, Differences& out) const {
+    void node_differences(int64_t t, double least, ColumnDifferences& out) const {
         out.clear(Y_ + 1);
         for (int64_t y = 0; y < Y_; ++y) {
             const double value = (y == gold_[t]) - node_[t * Y_ + y];
@@ -168,17 +168,17 @@ class SequenceParts {
     // gold − marginals at steps: summed over the steps of a kind that has a matrix, else step by step. body(k) is
     // called when `out` has those above least(k) of the k-th kind.
     template <class Least, class Body>
-    void pair_differences(Least&& least, Differences& out, Body&& body) {
+    void pair_differences(Least&& least, ColumnDifferences& out, Body&& body) {
         for (size_t k = 0; k < kinds_.size(); ++k) {
             if (matrix_[k] < 0) continue;
-            of_matrix(matrix_[k], least(k), out);
+            matrix_differences(matrix_[k], least(k), out);
             body(k);
         }
         for (int64_t t = 0; t < T_; ++t) {
             if (before_[t] < 0 || token_matrix_[t] >= 0) continue;
             const double above = least(kind_[t]);
             if (std::isinf(above)) continue;
-            of_step(t, above, out);
+            step_differences(t, above, out);
             body(kind_[t]);
         }
     }
@@ -250,7 +250,7 @@ class SequenceParts {
             throw std::runtime_error("the weights have grown beyond what can be added up; use a smaller step");
     }
 
-    void of_matrix(int32_t matrix, double least, Differences& out) const {
+    void matrix_differences(int32_t matrix, double least, ColumnDifferences& out) const {
         const double* sum = pair_out_.data() + matrix * Y_ * Y_;
         out.clear(Y_ * Y_ + 1);
         for (int64_t j = 0; j < Y_ * Y_; ++j) out.add(static_cast<uint32_t>(j), -sum[j], std::abs(sum[j]) > least);
@@ -258,7 +258,7 @@ class SequenceParts {
 
     // P(x, y) = left[t − 1][x] · pair(x, y) · right[t][y], where pair(x, y) is 1 but for single pairs. So of each x
     // only labels y with a large enough right side are looked at, and single pairs.
-    void of_step(int64_t t, double least, Differences& out) {
+    void step_differences(int64_t t, double least, ColumnDifferences& out) {
         const bool in_logs = !posterior_.in_logs.empty() && posterior_.in_logs[t];
         const double *left = posterior_.left.data() + shape_.left_row(t) * S_,
                      *right = posterior_.right.data() + t * S_;
@@ -293,7 +293,7 @@ class SequenceParts {
 
     int64_t Y_, S_, T_ = 0;
     PairForm form_;
-    FewSums sums_;
+    ColumnSums sums_;
     Forest forest_;  // of a tree; empty for a chain
     const double* bars_ = nullptr;
     std::vector<int32_t> before_;  // [T]

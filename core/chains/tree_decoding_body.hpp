@@ -74,14 +74,14 @@ inline bool tree_sample(const ChainShape& shape, const PartScores& scores, uint6
         });
 }
 
-// The k best labellings of one forest. Every label of a node keeps its k best ways: one of the k best ways of what came
-// before (the node itself and the children so far) joined with one of the k best ways of the next child. All roots are
-// children of one node more that has a single label, so a forest is a tree.
+// The k best labellings of one forest. For every label of a node the k best labellings of what hangs on it are kept.
+// They grow child by child: one of the k best so far is joined with one of the k best choices for the next child. All
+// roots are children of one more node that has a single label, so a forest is a tree.
 class ForestRanking {
   public:
     ForestRanking(const ChainShape& shape, const PartScores& scores, int64_t i, int32_t k)
         : shape_(shape), scores_(scores), at_(shape.offsets[i]), length_(shape.offsets[i + 1] - at_),
-          Y_(shape.n_labels), k_(k), ways_(length_ * Y_ * k), joins_(length_ * Y_ * k),
+          Y_(shape.n_labels), k_(k), choices_(length_ * Y_ * k), joins_(length_ * Y_ * k),
           sums_((length_ + 1) * Y_ * k, minus_infinity) {
         for (int64_t t = at_; t < at_ + length_; ++t)
             for (int64_t y = 0; y < Y_; ++y) sums(t, y)[0] = node_score(shape, scores, t, y);
@@ -91,7 +91,7 @@ class ForestRanking {
 
     double score(int32_t rank) { return sums(-1, 0)[rank]; }
 
-    // The labels of a way from the top down: the children that were joined last are met first.
+    // The labels of the labelling with this rank, from the top down: the children that were joined last are met first.
     void trace(int32_t rank, int32_t* labels) {
         std::vector<int32_t> at_rank(length_ + 1);
         at_rank[length_] = rank;
@@ -100,20 +100,21 @@ class ForestRanking {
             const int64_t x = parent < 0 ? 0 : labels[parent];
             int32_t& of_parent = at_rank[parent < 0 ? length_ : parent - at_];
             const Join joined = joins_[place(t, x) + of_parent];
-            const Way way = ways_[place(t, x) + joined.way];
+            const Choice choice = choices_[place(t, x) + joined.choice];
             of_parent = joined.before;
-            labels[t] = way.label;
-            at_rank[t - at_] = way.rank;
+            labels[t] = choice.label;
+            at_rank[t - at_] = choice.rank;
         }
     }
 
   private:
-    struct Way {  // to have a label of the parent and this node's best: which label, and which of its ways
+    // For one label of the parent: a label of this node, and the rank among the labellings with it.
+    struct Choice {
         double score;
         int32_t label, rank;
     };
     struct Join {
-        int32_t before, way;
+        int32_t before, choice;
     };
 
     int64_t place(int64_t t, int64_t x) const { return ((t - at_) * Y_ + x) * k_; }
@@ -122,47 +123,48 @@ class ForestRanking {
     void join(int64_t t) {
         const int64_t parent = shape_.parent[t];
         for (int64_t x = 0; x < (parent < 0 ? 1 : Y_); ++x) {
-            rank_ways(t, parent, x);
-            join_ways(t, sums(parent, x), x);
+            rank_choices(t, parent, x);
+            join_choices(t, sums(parent, x), x);
         }
     }
 
-    void rank_ways(int64_t t, int64_t parent, int64_t x) {
+    void rank_choices(int64_t t, int64_t parent, int64_t x) {
         candidates_.clear();
         for (int32_t y = 0; y < Y_; ++y) {
             const double step = parent < 0 ? 0.0 : pair_score(shape_, scores_, t, x, y);
             for (int32_t r = 0; r < k_; ++r)
                 if (const double s = sums(t, y)[r] + step; s > minus_infinity) candidates_.push_back({s, y, r});
         }
-        keep(candidates_,
-             [](const Way& a, const Way& b) { return a.label != b.label ? a.label < b.label : a.rank < b.rank; });
-        std::copy(candidates_.begin(), candidates_.end(), ways_.begin() + place(t, x));
+        keep_best(candidates_, [](const Choice& a, const Choice& b) {
+            return a.label != b.label ? a.label < b.label : a.rank < b.rank;
+        });
+        std::copy(candidates_.begin(), candidates_.end(), choices_.begin() + place(t, x));
     }
 
-    void join_ways(int64_t t, double* sum, int64_t x) {
+    void join_choices(int64_t t, double* sum, int64_t x) {
         joined_.clear();
         const auto n = static_cast<int32_t>(candidates_.size());
-        // Of r · q ways that are no worse, at most k are kept.
+        // Of r · q labellings that are no worse, at most k are kept.
         for (int32_t r = 0; r < k_ && sum[r] > minus_infinity; ++r)
             for (int32_t q = 0; q < n && (r + 1) * (q + 1) <= k_; ++q)
                 joined_.push_back({sum[r] + candidates_[q].score, r, q});
-        keep(joined_, [](const Joined& a, const Joined& b) {
-            return a.before != b.before ? a.before < b.before : a.way < b.way;
+        keep_best(joined_, [](const Joined& a, const Joined& b) {
+            return a.before != b.before ? a.before < b.before : a.choice < b.choice;
         });
         std::fill(sum, sum + k_, minus_infinity);
         for (size_t r = 0; r < joined_.size(); ++r) {
             sum[r] = joined_[r].score;
-            joins_[place(t, x) + static_cast<int64_t>(r)] = {joined_[r].before, joined_[r].way};
+            joins_[place(t, x) + static_cast<int64_t>(r)] = {joined_[r].before, joined_[r].choice};
         }
     }
 
     struct Joined {
         double score;
-        int32_t before, way;
+        int32_t before, choice;
     };
 
     template <class Entry, class Earlier>
-    void keep(std::vector<Entry>& entries, Earlier&& earlier) const {
+    void keep_best(std::vector<Entry>& entries, Earlier&& earlier) const {
         const size_t n = std::min<size_t>(k_, entries.size());
         std::partial_sort(
             entries.begin(), entries.begin() + static_cast<int64_t>(n), entries.end(),
@@ -174,8 +176,8 @@ class ForestRanking {
     const PartScores& scores_;
     int64_t at_, length_, Y_;
     int32_t k_;
-    std::vector<Way> ways_, candidates_;  // [T][label of the parent][k]
-    std::vector<Join> joins_;             // [T][label of the parent][k]
+    std::vector<Choice> choices_, candidates_;  // [T][label of the parent][k]
+    std::vector<Join> joins_;                   // [T][label of the parent][k]
     std::vector<Joined> joined_;
     std::vector<double> sums_;  // [T + 1][Y][k]
 };

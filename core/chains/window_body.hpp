@@ -39,7 +39,7 @@ struct WindowSteps {
             lifted[e] = Semiring::times(without[e], own[e]);
         }
         const SinglePairs pairs{row.pair.data(), lifted.data(), without.data(), n, row.loses_digits};
-        put_right<Semiring>(left, pairs, back, out, [&](int32_t target) {
+        correct_singles<Semiring>(left, pairs, back, out, [&](int32_t target) {
             std::vector<double> column(n_labels);
             for (int32_t i = 0; i < n_labels; ++i)
                 column[i] = back ? base<Semiring>(row, stride, target, i) : base<Semiring>(row, stride, i, target);

@@ -35,7 +35,7 @@ inline void arc_scores(const ArcDictionary& dictionary, const ArcSentences& sent
                 visitor.visit(t, out + arcs[i] - arcs[first], tokens, w, add);
             }
         }
-        for (int64_t i = begin; i < end; ++i) tokens.give(i, out + arcs[i] - arcs[first]);
+        for (int64_t i = begin; i < end; ++i) tokens.add_to_arcs(i, out + arcs[i] - arcs[first]);
     });
 }
 
@@ -46,7 +46,7 @@ inline void arc_pullback(const ArcDictionary& dictionary, const ArcSentences& se
     ArcTokenCells tokens;
     tokens.resize(sentences, first, last);
     parallel_for(last - first, threads,
-                 [&](int64_t k, int) { tokens.take(first + k, parts + arcs[first + k] - arcs[first]); });
+                 [&](int64_t k, int) { tokens.add_arcs(first + k, parts + arcs[first + k] - arcs[first]); });
     parallel_for(dictionary.n_templates(), threads, [&](int64_t t, int) {
         if (!dictionary.table(static_cast<int32_t>(t)).size()) return;
         ArcVisitor visitor(dictionary, sentences);

@@ -32,10 +32,10 @@ class ArcTokenCells {
     }
 
     // Adds the cells of a sentence's tokens to its arcs, and the numbers of arcs to the cells.
-    void give(int64_t i, double* arcs) {
+    void add_to_arcs(int64_t i, double* arcs) {
         each(i, [](double& cell, double& arc) { arc += cell; }, arcs);
     }
-    void take(int64_t i, const double* arcs) {
+    void add_arcs(int64_t i, const double* arcs) {
         each(i, [](double& cell, const double& arc) { cell += arc; }, arcs);
     }
 

@@ -26,7 +26,7 @@ inline bool are_scores(const double* score, int32_t n) {
     return fine;
 }
 
-// Scores of arcs added up in the order of modifiers: whoever finds a tree gives it the same score, to the bit.
+// Scores of arcs added up in the order of modifiers: every algorithm gives the same tree the same score, to the bit.
 inline double tree_score(const double* score, int32_t n, const int32_t* head) {
     double sum = 0;
     for (int32_t m = 1; m <= n; ++m) sum += score[arc_at(n, head[m - 1], m)];

@@ -44,7 +44,7 @@ class MatrixTree {
         found_.resize(arc_at(n, 0, n + 1));
         weigh<double>(double_, score, [](double* x, int64_t k) { kernels().exponentials(x, k); });
         if (!run(double_)) {
-            weigh<Wide>(wide_, score, [](Wide*, int64_t) {});
+            weigh<WideNumber>(wide_, score, [](WideNumber*, int64_t) {});
             if (!run(wide_)) return no_tree;
         }
         std::copy(found_.begin(), found_.end(), marginal);
@@ -56,12 +56,12 @@ class MatrixTree {
     // 1e-178 of any d, and marginals are quotients of two: none is off by more than 1e-48, though those below that may
     // come out as zero. Wide numbers always do.
     static bool fits(double d) { return d > 1e-130 && d < 1e130; }
-    static bool fits(Wide d) { return d > 0.0; }
+    static bool fits(WideNumber d) { return d > 0.0; }
 
     // When only the tokens [first, last) are left: weights of arcs from them into all tokens, and from the root. For
     // tokens that were eliminated, those are the probabilities of what a walk from there meets first.
     template <class Number>
-    struct Left {
+    struct Remaining {
         std::vector<Number> weight;   // [n][stride], of which the first column is that of token `origin`
         std::vector<Number> root[2];  // [n]: of order 1, of order ε
         int32_t origin = 0, stride = 0, first = 0, last = 0;
@@ -71,7 +71,7 @@ class MatrixTree {
         Number& at(int32_t i, int32_t j) { return row(j)[i - origin]; }
     };
     template <class Number>
-    using Levels = std::vector<Left<Number>>;
+    using Levels = std::vector<Remaining<Number>>;
 
     // Of the tokens left at the level above, only [first, last) are to stay.
     struct Task {
@@ -103,13 +103,13 @@ class MatrixTree {
     template <class Number, class Raise>
     void weigh(Levels<Number>& levels, const double* score, Raise&& raise) {
         if (levels.empty()) levels.resize(1);
-        Left<Number>& all = levels[0];
+        Remaining<Number>& all = levels[0];
         all.origin = all.first = 0;
         all.stride = all.last = n_;
         all.rooted = false;
         all.weight.resize(static_cast<int64_t>(n_) * n_);
         const auto number = [](double log) {
-            if constexpr (std::is_same_v<Number, Wide>) return Wide::exp_of(log);
+            if constexpr (std::is_same_v<Number, WideNumber>) return WideNumber::exp_of(log);
             else return log;
         };
         auto& root = all.root[single_root_];
@@ -133,9 +133,9 @@ class MatrixTree {
             const auto [level, first, last] = todo_.back();
             todo_.pop_back();
             if (static_cast<int32_t>(levels.size()) <= level) levels.resize(level + 1);
-            if (level > 0 && !keep(levels[level - 1], levels[level], first, last)) return false;
+            if (level > 0 && !reduce(levels[level - 1], levels[level], first, last)) return false;
             if (last - first == 1) {
-                if (!finish(levels[0], levels[level], first)) return false;
+                if (!find_marginals(levels[0], levels[level], first)) return false;
                 continue;
             }
             const int32_t middle = first + (last - first) / 2;
@@ -146,12 +146,12 @@ class MatrixTree {
     }
 
     static double log_of(double x) { return std::log(x); }
-    static double log_of(Wide x) { return x.log(); }
+    static double log_of(WideNumber x) { return x.log(); }
 
     // Copies what is left above, and eliminates what is not to stay: tokens before it upwards, tokens after it
     // downwards, so that those left are always neighbours.
     template <class Number>
-    bool keep(Left<Number>& above, Left<Number>& here, int32_t first, int32_t last) {
+    bool reduce(Remaining<Number>& above, Remaining<Number>& here, int32_t first, int32_t last) {
         here.origin = above.first;
         here.stride = above.last - above.first;
         here.first = first;
@@ -170,7 +170,7 @@ class MatrixTree {
     // Token k passes its weight on to the tokens [from, to) and the root. Those eliminated until token 0 is the last
     // one make up Z.
     template <class Number>
-    bool eliminate(Left<Number>& here, int32_t k, int32_t from, int32_t to) {
+    bool eliminate(Remaining<Number>& here, int32_t k, int32_t from, int32_t to) {
         Number* own = &here.at(from, k);
         Number *root = here.root[0].data(), *faint = here.root[1].data();
         const int32_t width = to - from;
@@ -201,7 +201,7 @@ class MatrixTree {
 
     // Marginals of the arcs into m, when it is the only token left.
     template <class Number>
-    bool finish(Left<Number>& all, Left<Number>& here, int32_t m) {
+    bool find_marginals(Remaining<Number>& all, Remaining<Number>& here, int32_t m) {
         const int order = single_root_ && !here.rooted;
         const Number *weight = all.row(m), *met = here.root[order].data();  // by a walk, before it meets m
         const Number by_root = all.root[order][m];
@@ -224,7 +224,7 @@ class MatrixTree {
     std::vector<Task> todo_;
     std::vector<double> found_;  // marginals; the scores are needed until all are known
     Levels<double> double_;
-    Levels<Wide> wide_;
+    Levels<WideNumber> wide_;
 };
 
 }  // namespace parsimon

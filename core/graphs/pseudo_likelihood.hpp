@@ -52,18 +52,18 @@ class Conditionals {
         for (first_ = 0; first_ < rows_.n; first_ += room_) {
             count_ = std::min(room_, rows_.n - first_);
             parallel_for_pieces(graph_.n_nodes(), 4, threads,
-                                [&](int64_t v, int worker) { variable(v, work[worker].data()); });
+                                [&](int64_t v, int worker) { add_node(v, work[worker].data()); });
             parallel_for_pieces(graph_.n_edges(), 256, threads, [&](int64_t e, int worker) {
                 const int64_t u = graph_.first(e), v = graph_.second(e);
-                meet(u, v, graph_.edge_at[e], graph_.arity[v], 1, table[worker].data());
-                meet(v, u, graph_.edge_at[e], 1, graph_.arity[v], table[worker].data());
+                add_edge(u, v, graph_.edge_at[e], graph_.arity[v], 1, table[worker].data());
+                add_edge(v, u, graph_.edge_at[e], 1, graph_.arity[v], table[worker].data());
             });
         }
     }
 
   private:
     // Conditional probabilities of one variable in the rows at hand; those less the states there are stay in excess_.
-    void variable(int64_t v, double* work) {
+    void add_node(int64_t v, double* work) {
         const int64_t K = graph_.arity[v], at = graph_.node_at[v];
         const int32_t* state = rows_.state + v * rows_.n + first_;
         const double* weight = rows_.weight + first_;
@@ -117,18 +117,18 @@ class Conditionals {
 
     // What is too much of u, given the states of v. Over the states of either it adds up to something known (excesses
     // to zero, presence to one), so the last state of each needs no inner product.
-    void meet(int64_t u, int64_t v, int64_t edge_at, int64_t own, int64_t other, double* table) {
+    void add_edge(int64_t u, int64_t v, int64_t edge_at, int64_t own, int64_t other, double* table) {
         const int64_t Ku = graph_.arity[u], Kv = graph_.arity[v];
         const double *excess = excess_.data() + graph_.node_at[u] * room_,
                      *present = present_.data() + graph_.node_at[v] * room_;
         for (int64_t a = 0; a < Ku; ++a) {
             double left = sum_[graph_.node_at[u] + a];
             for (int64_t b = 0; b + 1 < Kv; ++b) {
-                double met = 0;
-                if (a + 1 < Ku) met = kernels().dot(excess + a * room_, present + b * room_, count_);
+                double sum = 0;
+                if (a + 1 < Ku) sum = kernels().dot(excess + a * room_, present + b * room_, count_);
                 else
-                    for (int64_t c = 0; c < a; ++c) met -= table[c * Kv + b];
-                left -= table[a * Kv + b] = met;
+                    for (int64_t c = 0; c < a; ++c) sum -= table[c * Kv + b];
+                left -= table[a * Kv + b] = sum;
             }
             table[a * Kv + Kv - 1] = left;
         }

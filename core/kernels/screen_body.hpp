@@ -7,7 +7,7 @@
 // steps. An attribute that fires once leaves a few of thousands.
 
 // A step on which an attribute fires.
-struct Firing {
+struct StepFiring {
     int32_t batch, step;
     double value;
 };
@@ -19,15 +19,15 @@ class PairScreen {
           threshold_(threshold), total_(Y_ * S_), outer_(Y_ * S_), sides_(2 * Y_) {}
 
     // Appends (feature, gradient) of one attribute.
-    void look(int64_t a, std::vector<int64_t>& found, std::vector<double>& gradients) {
+    void screen(int64_t a, std::vector<int64_t>& found, std::vector<double>& gradients) {
         collect(a);
         if (firings_.empty()) return;
-        bound();
+        find_likely_labels();
         const auto n = static_cast<int64_t>(firings_.size());
         const auto pairs = static_cast<int64_t>(labels_[0].size() * labels_[1].size());
         const bool few = !valued_below_zero_ && pairs * 8 < Y_ * S_ && n < few_firings;
-        if (few) look_at_few(a, found, gradients);
-        else look_at_all(a, found, gradients);
+        if (few) screen_few_pairs(a, found, gradients);
+        else screen_all_pairs(a, found, gradients);
     }
 
   private:
@@ -50,9 +50,9 @@ class PairScreen {
     }
 
     // The labels on either side whose probabilities add up to the threshold.
-    void bound() {
+    void find_likely_labels() {
         std::fill(sides_.begin(), sides_.end(), 0.0);
-        for (const Firing& f : firings_)
+        for (const StepFiring& f : firings_)
             for (const ScreenTerm& term : batches_[f.batch].terms) {
                 const double times = std::abs(f.value * term.sign);
                 const double *here = term.node + f.step * Y_, *before = term.node + before_step(f) * Y_;
@@ -69,7 +69,7 @@ class PairScreen {
     }
 
     // Where the step of a firing comes from.
-    int64_t before_step(const Firing& f) const { return batches_[f.batch].shape.before(f.step, 0); }
+    int64_t before_step(const StepFiring& f) const { return batches_[f.batch].shape.before(f.step, 0); }
 
     // P(x, y) of a step, of one term.
     double probability(const ScreenBatch& batch, const ScreenTerm& term, int64_t t, int32_t x, int32_t y) const {
@@ -87,11 +87,11 @@ class PairScreen {
         return logs ? std::exp(left + pair + right) : left * pair * right;
     }
 
-    void look_at_few(int64_t a, std::vector<int64_t>& found, std::vector<double>& gradients) {
+    void screen_few_pairs(int64_t a, std::vector<int64_t>& found, std::vector<double>& gradients) {
         pairs_.clear();
         for (const int32_t x : labels_[0])
             for (const int32_t y : labels_[1]) pairs_.push_back(pair_of(x, y));
-        for (const Firing& f : firings_)
+        for (const StepFiring& f : firings_)
             for (const ScreenOutput& output : batches_[f.batch].outputs)
                 pairs_.push_back(pair_of(output.labels[before_step(f)], output.labels[f.step]));
         std::sort(pairs_.begin(), pairs_.end());
@@ -99,7 +99,7 @@ class PairScreen {
         for (const uint32_t pair : pairs_) {
             const int32_t x = first_of(pair), y = second_of(pair);
             double sum = 0;
-            for (const Firing& f : firings_) {
+            for (const StepFiring& f : firings_) {
                 const ScreenBatch& batch = batches_[f.batch];
                 for (const ScreenTerm& term : batch.terms)
                     sum += f.value * term.sign * probability(batch, term, f.step, x, y);
@@ -107,22 +107,22 @@ class PairScreen {
                     if (output.labels[before_step(f)] == x && output.labels[f.step] == y)
                         sum += f.value * output.times[f.step];
             }
-            if (std::abs(sum) > threshold_) emit(a, x * Y_ + y, sum, found, gradients);
+            if (std::abs(sum) > threshold_) add_found(a, x * Y_ + y, sum, found, gradients);
         }
     }
 
-    void look_at_all(int64_t a, std::vector<int64_t>& found, std::vector<double>& gradients) {
+    void screen_all_pairs(int64_t a, std::vector<int64_t>& found, std::vector<double>& gradients) {
         std::fill(total_.begin(), total_.end(), 0.0);
         for (size_t b = 0; b < batches_.size(); ++b)
             for (const ScreenTerm& term : batches_[b].terms) add_term(static_cast<int32_t>(b), term);
-        for (const Firing& f : firings_)
+        for (const StepFiring& f : firings_)
             for (const ScreenOutput& output : batches_[f.batch].outputs)
                 total_[output.labels[before_step(f)] * S_ + output.labels[f.step]] += f.value * output.times[f.step];
         if (features_.all) {
             for (int64_t x = 0; x < Y_; ++x)
                 for (int64_t y = 0; y < Y_; ++y)
                     if (std::abs(total_[x * S_ + y]) > threshold_)
-                        emit(a, x * Y_ + y, total_[x * S_ + y], found, gradients);
+                        add_found(a, x * Y_ + y, total_[x * S_ + y], found, gradients);
             return;
         }
         for (int64_t k = features_.start[a]; k < features_.start[a + 1]; ++k) {
@@ -138,7 +138,7 @@ class PairScreen {
         const ScreenBatch& batch = batches_[b];
         const ChainPosterior& p = *term.posterior;
         ordered_.clear();
-        for (const Firing& f : firings_) {
+        for (const StepFiring& f : firings_) {
             if (f.batch != b) continue;
             if (!p.in_logs.empty() && p.in_logs[f.step]) {
                 for (int32_t x = 0; x < Y_; ++x)
@@ -148,7 +148,7 @@ class PairScreen {
             }
             ordered_.push_back(f);
         }
-        std::stable_sort(ordered_.begin(), ordered_.end(), [&](const Firing& f, const Firing& g) {
+        std::stable_sort(ordered_.begin(), ordered_.end(), [&](const StepFiring& f, const StepFiring& g) {
             const int32_t i = batch.shape.pair_kind[f.step], j = batch.shape.pair_kind[g.step];
             return i != j ? i < j : f.value < g.value;
         });
@@ -180,8 +180,8 @@ class PairScreen {
         }
     }
 
-    void emit(int64_t a, int64_t column, double gradient, std::vector<int64_t>& found,
-              std::vector<double>& gradients) const {
+    void add_found(int64_t a, int64_t column, double gradient, std::vector<int64_t>& found,
+                   std::vector<double>& gradients) const {
         const int64_t feature = features_.feature(a, column);
         if (feature < 0) return;
         found.push_back(feature);
@@ -193,7 +193,7 @@ class PairScreen {
     int64_t Y_, S_;
     double threshold_;
     bool valued_below_zero_ = false;
-    std::vector<Firing> firings_, ordered_;
+    std::vector<StepFiring> firings_, ordered_;
     std::vector<int32_t> labels_[2], steps_;
     std::vector<uint32_t> pairs_;
     std::vector<double> total_, outer_, sides_;
@@ -234,7 +234,7 @@ inline void screen_pairs(const std::vector<ScreenBatch>& batches, double thresho
     over_attributes(cost, threads, features, gradients, [&] {
         return [screen = std::make_shared<PairScreen>(batches, threshold)](int64_t a, std::vector<int64_t>& found,
                                                                            std::vector<double>& values) {
-            screen->look(a, found, values);
+            screen->screen(a, found, values);
         };
     });
 }

@@ -38,7 +38,7 @@ class BlockScores {
     // Of the step into a token.
     const CachedRow& row(int32_t b, int64_t t) const { return rows_[b][data_.batch(b).row[t]]; }
 
-    // To be told after weights of an attribute have changed.
+    // Call after weights of an attribute have changed.
     void update(int part, int64_t a, const CellValues& changes) {
         if (changes.empty()) return;
         if (part == 0) {

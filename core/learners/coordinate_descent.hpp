@@ -1,8 +1,8 @@
 // Coordinate descent on a quadratic model of a loss of linear scores (newGLMNET: Yuan, Ho & Lin 2012; Friedman et al.
 // 2010).
 //
-//     min_δ  g·δ + ½ Σ_{n,y} D[n][y] (Xδ)[n][y]²  +  Σ_k l1_k |w_k + δ_k| + ½ q_k (w_k + δ_k − c_k)²  +  Σ_m λ_m ‖(w +
-//     δ)_m‖
+//     min_δ  g·δ + ½ Σ_{n,y} D[n][y] (Xδ)[n][y]²
+//            + Σ_k l1_k |w_k + δ_k| + ½ q_k (w_k + δ_k − c_k)²  +  Σ_m λ_m ‖(w + δ)_m‖
 //
 // X is a sparse map whose rows are instances; D is the second derivative of the loss by each score; groups m have no
 // feature in common. What is kept up to date is the margin Xδ, so a step on one feature costs as much as the attribute

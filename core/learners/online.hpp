@@ -13,19 +13,19 @@
 
 namespace parsimon {
 
-// What is asked of the structure, which makes the loss: perceptron, hinge or log.
-enum class Question { argmax, cost_argmax, marginals };
+// Which oracle of the structure is asked. That makes the loss: perceptron, hinge or log.
+enum class Oracle { argmax, cost_argmax, marginals };
 
 // How far to go: a given step, or as far as the loss of this instance asks for, but at most `most` (passive-aggressive;
 // for the hinge loss this is max-loss 1-best MIRA, Crammer et al. 2006):
 //
 //     τ = min(most, loss / ‖f(gold) − f(ŷ)‖²)
-struct Step {
+struct StepSize {
     bool passive_aggressive;
     double size;  // or the most
 };
 
-struct OnlineSums {
+struct OnlineReport {
     double loss = 0;
     int64_t mistakes = 0;  // instances whose output was not gold
 };
@@ -37,24 +37,29 @@ struct WeightChange {
     double value;
 };
 
-// Whole passes over instances, one after the other. `Instances` knows what they are (online_chains.hpp,
-// online_arcs.hpp):
+// Learns from instance after instance. `Instances` knows what they are (online_chains.hpp, online_arcs.hpp):
 //
-//     add(batch), size()              all instances
-//     take(i)                         the instance of the questions below, and its weight: 0 if it has nothing to learn
-//     from score(weights), score_of_gold() best(cost), is_wrong()          the value of the best output, and whether
-//     that is not gold compare(changes)                f(gold) − f(best) log_partition() follow_marginals(weights,
-//     step, weight)   weights += step · (gold − marginals); whether anything has changed count(batch, weights) tells
-//     weights that want to know how often attributes fire
+//     add(batch), size()          all instances
+//     select(i)                   the instance that what follows is about. Returns its weight: 0 if there is nothing to
+//                                 learn from it
+//     score(weights)              scores all parts
+//     score_of_gold()
+//     best(cost)                  the value of the best output
+//     is_wrong()                  whether that is not gold
+//     collect_changes(changes)    f(gold) − f(best)
+//     log_partition()
+//     follow_marginals(weights, step, weight)    weights += step · weight · (f(gold) − E f); whether any has changed
+//     count(batch, weights)       for weights that want to know how often attributes fire
 //
-// Weights are OnlineWeights, which are pulled now and then and may be dropped, or SummedWeights, under a cumulative L1
-// penalty.
+// Weights are OnlineWeights, which are pulled towards zero now and then and may be dropped, or SummedWeights, under a
+// cumulative L1 penalty.
 template <class Instances, class Weights>
-class Rounds {
+class OnlineLearner {
   public:
     using Batch = typename Instances::Batch;
 
-    Rounds(Instances instances, Weights weights) : instances_(std::move(instances)), weights_(std::move(weights)) {}
+    OnlineLearner(Instances instances, Weights weights)
+        : instances_(std::move(instances)), weights_(std::move(weights)) {}
 
     Weights& weights() { return weights_; }
     const Instances& instances() const { return instances_; }
@@ -83,16 +88,16 @@ class Rounds {
     }
 
     // One round for each of the given sequences, in that order.
-    OnlineSums run(const int64_t* order, int64_t n, Question question, double cost, Step step) {
-        OnlineSums sums;
-        for (int64_t i = 0; i < n; ++i) round(order[i], question, cost, step, sums);
-        return sums;
+    OnlineReport run(const int64_t* order, int64_t n, Oracle oracle, double cost, StepSize step) {
+        OnlineReport report;
+        for (int64_t i = 0; i < n; ++i) round(order[i], oracle, cost, step, report);
+        return report;
     }
     // The same with a step for each.
-    OnlineSums run(const int64_t* order, int64_t n, Question question, double cost, const double* steps) {
-        OnlineSums sums;
-        for (int64_t i = 0; i < n; ++i) round(order[i], question, cost, {false, steps[i]}, sums);
-        return sums;
+    OnlineReport run(const int64_t* order, int64_t n, Oracle oracle, double cost, const double* steps) {
+        OnlineReport report;
+        for (int64_t i = 0; i < n; ++i) round(order[i], oracle, cost, {false, steps[i]}, report);
+        return report;
     }
 
   private:
@@ -104,29 +109,29 @@ class Rounds {
         return {p, static_cast<int32_t>(at.attribute), static_cast<uint32_t>(at.column), 0.0};
     }
 
-    void round(int64_t number, Question question, double cost, Step step, OnlineSums& sums) {
+    void round(int64_t number, Oracle oracle, double cost, StepSize step, OnlineReport& report) {
         wrong_ = false;
-        sums.loss += learn(number, question, cost, step);
-        sums.mistakes += wrong_;
+        report.loss += learn(number, oracle, cost, step);
+        report.mistakes += wrong_;
         weights_.next_round(step.size);
     }
 
-    double learn(int64_t number, Question question, double cost, Step step) {
-        const double weight = instances_.take(number);
+    double learn(int64_t number, Oracle oracle, double cost, StepSize step) {
+        const double weight = instances_.select(number);
         if (weight == 0) return 0;
         instances_.score(weights_);
         const double attained = instances_.score_of_gold();
-        if (question == Question::marginals) {
+        if (oracle == Oracle::marginals) {
             const double loss = instances_.log_partition() - attained;
             wrong_ = instances_.follow_marginals(weights_, step.size, weight);
             return loss * weight;
         }
-        const double loss = instances_.best(question == Question::cost_argmax ? cost : 0.0) - attained;
+        const double loss = instances_.best(oracle == Oracle::cost_argmax ? cost : 0.0) - attained;
         // A wrong output that scores no better than gold is still wrong: at w = 0 all outputs do.
         wrong_ = instances_.is_wrong();
         if (!wrong_) return 0;
         changes_.clear();
-        instances_.compare(changes_);
+        instances_.collect_changes(changes_);
         add_up_changes();
         double size = step.size;
         if (step.passive_aggressive) {

@@ -36,7 +36,7 @@ class ArcInstances {
         batches_.push_back(std::move(batch));
     }
 
-    double take(int64_t number) {
+    double select(int64_t number) {
         const auto which = std::upper_bound(first_.begin(), first_.end(), number) - first_.begin() - 1;
         batch_ = &batches_[which];
         visitor_ = &visitors_[which];
@@ -71,7 +71,7 @@ class ArcInstances {
                                 });
             }
         }
-        tokens_.give(sentence_, scores_.data());
+        tokens_.add_to_arcs(sentence_, scores_.data());
     }
 
     double score_of_gold() const { return tree_score(scores_.data(), length_, gold_); }
@@ -86,7 +86,7 @@ class ArcInstances {
     }
     bool is_wrong() const { return !std::equal(heads_.begin(), heads_.end(), gold_); }
 
-    void compare(std::vector<WeightChange>& changes) {
+    void collect_changes(std::vector<WeightChange>& changes) {
         for (int32_t m = 1; m <= length_; ++m) {
             if (heads_[m - 1] == gold_[m - 1]) continue;
             for (const bool right : {true, false}) {
@@ -103,7 +103,7 @@ class ArcInstances {
         for (double& value : scores_) value = -value;
         for (int32_t m = 1; m <= length_; ++m) scores_[arc_at(length_, gold_[m - 1], m)] += 1;
         tokens_.resize(*batch_->sentences, sentence_, sentence_ + 1);
-        tokens_.take(sentence_, scores_.data());
+        tokens_.add_arcs(sentence_, scores_.data());
         bool changed = false;
         visitor_->begin(sentence_);
         for (int32_t t = 0; t < dictionary_->n_templates(); ++t)
@@ -111,7 +111,8 @@ class ArcInstances {
                             [&](double* cells, const ArcVisitor::Hit* hits, int32_t n) {
                                 for (int32_t j = 0; j < n; ++j) {
                                     const double difference = cells[hits[j].cell];
-                                    if (std::abs(difference) < weights.least(0, hits[j].attribute, weight)) continue;
+                                    if (std::abs(difference) < weights.smallest_change(0, hits[j].attribute, weight))
+                                        continue;
                                     changed = true;
                                     weights.add(0, hits[j].attribute, 0, step * weight * difference);
                                 }
@@ -147,6 +148,6 @@ class ArcInstances {
     std::vector<int32_t> heads_, fired_;
 };
 
-using OnlineArcs = Rounds<ArcInstances, OnlineWeights>;
+using OnlineArcs = OnlineLearner<ArcInstances, OnlineWeights>;
 
 }  // namespace parsimon

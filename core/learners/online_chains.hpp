@@ -36,7 +36,7 @@ class ChainInstances {
         batches_.push_back(std::move(batch));
     }
 
-    double take(int64_t number) {
+    double select(int64_t number) {
         const auto which = std::upper_bound(first_.begin(), first_.end(), number) - first_.begin() - 1;
         batch_ = &batches_[which];
         const int64_t i = number - first_[which];
@@ -83,7 +83,7 @@ class ChainInstances {
         return changed;
     }
 
-    void compare(std::vector<WeightChange>& changes) const {
+    void collect_changes(std::vector<WeightChange>& changes) const {
         const auto spread = [&](int p, const Csr& rows, int64_t r, int64_t right, int64_t given) {
             for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i) {
                 const double value = rows.value.empty() ? 1.0 : rows.value[i];
@@ -123,8 +123,8 @@ class ChainInstances {
     static double least_of(const Weights& weights, int p, const Csr& rows, int64_t r, double weight) {
         double least = std::numeric_limits<double>::infinity();
         for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i)
-            least =
-                std::min(least, weights.least(p, rows.index[i], weight * (rows.value.empty() ? 1.0 : rows.value[i])));
+            least = std::min(
+                least, weights.smallest_change(p, rows.index[i], weight * (rows.value.empty() ? 1.0 : rows.value[i])));
         return least;
     }
 
@@ -146,10 +146,10 @@ class ChainInstances {
     const int32_t* gold_ = nullptr;
     SequenceParts parts_;
     std::vector<int32_t> labels_;
-    Differences differences_;
+    ColumnDifferences differences_;
 };
 
-using OnlineChain = Rounds<ChainInstances, OnlineWeights>;
-using SummedChain = Rounds<ChainInstances, SummedWeights>;
+using OnlineChain = OnlineLearner<ChainInstances, OnlineWeights>;
+using SummedChain = OnlineLearner<ChainInstances, SummedWeights>;
 
 }  // namespace parsimon

@@ -74,7 +74,7 @@ class SummedWeights {
     }
 
     // The smallest difference that, times a number, is worth a change of this attribute's weights.
-    double least(int p, int64_t a, double times) const {
+    double smallest_change(int p, int64_t a, double times) const {
         const SummedRows& part = parts_[p];
         if (l1_ == 0 || part.exempt(a)) return least_without_penalty;
         return negligible_ / (std::abs(times) * static_cast<double>(part.firings(a)));
@@ -84,7 +84,7 @@ class SummedWeights {
     void change(int p, int64_t a, double step, double times, const uint32_t* column, const double* value, size_t n) {
         SummedRows& part = parts_[p];
         const bool exempt = part.exempt(a);
-        part.add(a, step * times / (exempt ? 1.0 : scale_), column, value, n, least(p, a, times),
+        part.add(a, step * times / (exempt ? 1.0 : scale_), column, value, n, smallest_change(p, a, times),
                  exempt ? 0.0 : pulled_);
     }
     void add(int p, int64_t a, uint32_t column, double by) {

@@ -14,10 +14,10 @@
 
 namespace parsimon {
 
-struct Entry {
+struct WeightEntry {
     double value;   // ξ
-    double drift;   // Σ over changes of ξ: change · (Σ of c before it); see Block::sum_of_scales
-    double pulled;  // how much of its block's pull on single weights it has felt
+    double drift;   // Σ over changes of ξ: change · (Σ of c before it); see WeightBlock::sum_of_scales
+    double pulled;  // how much of its block's pull_on_entries was taken from it
     uint32_t column;
 };
 
@@ -45,8 +45,8 @@ class TouchedRows {
     int64_t n_attributes() const { return static_cast<int64_t>(heads_.size()); }
     int64_t n_entries() const { return n_entries_; }
     const Head& head(int64_t a) const { return heads_[a]; }
-    Entry* entries(const Head& head) { return chunks_[RowPool::chunk(head.at)].get() + RowPool::offset(head.at); }
-    const Entry* entries(const Head& head) const {
+    WeightEntry* entries(const Head& head) { return chunks_[RowPool::chunk(head.at)].get() + RowPool::offset(head.at); }
+    const WeightEntry* entries(const Head& head) const {
         return chunks_[RowPool::chunk(head.at)].get() + RowPool::offset(head.at);
     }
 
@@ -65,15 +65,16 @@ class TouchedRows {
     bool exists(int64_t a, uint32_t column) const { return features_->has(a, column); }
 
     // The entry of a column, made if need be (`fresh`); null if there is no such feature. Rows are sorted by column.
-    Entry* touch(int64_t a, uint32_t column, bool& fresh) {
+    WeightEntry* touch(int64_t a, uint32_t column, bool& fresh) {
         Head& head = heads_[a];
         const uint32_t n = head.n;
         fresh = false;
-        Entry* row = n ? entries(head) : nullptr;
+        WeightEntry* row = n ? entries(head) : nullptr;
         uint32_t k = column;  // its place in a row that has all columns
         if (n != features_->width)
             k = static_cast<uint32_t>(
-                std::lower_bound(row, row + n, column, [](const Entry& e, uint32_t c) { return e.column < c; }) - row);
+                std::lower_bound(row, row + n, column, [](const WeightEntry& e, uint32_t c) { return e.column < c; })
+                - row);
         if (k < n && row[k].column == column) return row + k;
         if (!exists(a, column)) return nullptr;
         fresh = true;
@@ -81,7 +82,7 @@ class TouchedRows {
         if (n == room) {
             const uint32_t from = head.at;
             head.at = allocate(capacity(n + 1));
-            Entry* moved = entries(head);
+            WeightEntry* moved = entries(head);
             if (n) {
                 std::copy(row, row + k, moved);
                 std::copy(row + k, row + n, moved + k + 1);
@@ -111,7 +112,7 @@ class TouchedRows {
     void filter(int64_t a, Keep&& keep) {
         Head& head = heads_[a];
         if (!head.n) return;
-        Entry* row = entries(head);
+        WeightEntry* row = entries(head);
         uint32_t kept = 0;
         for (uint32_t k = 0; k < head.n; ++k)
             if (keep(row[k])) row[kept++] = row[k];
@@ -137,13 +138,13 @@ class TouchedRows {
     uint32_t capacity(uint32_t n) const { return n ? std::bit_ceil(std::max(n, features_->width > 1 ? 2u : 1u)) : 0; }
 
     uint32_t allocate(uint32_t room) {
-        return pool_.allocate(room, [this] { chunks_.emplace_back(new Entry[RowPool::chunk_size]); });
+        return pool_.allocate(room, [this] { chunks_.emplace_back(new WeightEntry[RowPool::chunk_size]); });
     }
 
     std::shared_ptr<const FeatureRows> features_;
     std::vector<Head> heads_;
     std::vector<double> single_;
-    std::vector<std::unique_ptr<Entry[]>> chunks_;
+    std::vector<std::unique_ptr<WeightEntry[]>> chunks_;
     RowPool pool_;
     int64_t n_entries_ = 0;
 };

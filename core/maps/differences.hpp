@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/threads.hpp"
+#include "maps/csr.hpp"
+#include "maps/feature_rows.hpp"
 #include "maps/linear_map.hpp"
 
 namespace parsimon {
@@ -31,18 +34,11 @@ struct PartDifferences {
 inline SparseVectors feature_differences(const LinearMap& map, const PartDifferences& parts, int threads) {
     const Csr& rows = map.rows();
     const FeatureRows& features = map.features();
-    const auto feature = [&](int32_t a, int32_t column) -> int64_t {
-        if (column < 0) return -1;
-        if (features.all) return a * features.width + column;
-        const auto first = features.column.begin() + features.start[a],
-                   last = features.column.begin() + features.start[a + 1];
-        const auto at = std::lower_bound(first, last, column);
-        return at != last && *at == column ? at - features.column.begin() : -1;
-    };
-    using Entry = std::pair<int32_t, double>;
-    std::vector<std::vector<Entry>> found(parts.n_instances);
+    const auto feature = [&](int32_t a, int32_t column) { return column < 0 ? -1 : features.feature(a, column); };
+    using Term = std::pair<int32_t, double>;  // feature, value
+    std::vector<std::vector<Term>> found(parts.n_instances);
     parallel_for(parts.n_instances, parts.n_instances > 16 ? threads : 1, [&](int64_t i, int) {
-        std::vector<Entry>& mine = found[i];
+        std::vector<Term>& mine = found[i];
         for (int64_t p = parts.start[i]; p < parts.start[i + 1]; ++p)
             for (int64_t j = rows.start[parts.row[p]]; j < rows.start[parts.row[p] + 1]; ++j) {
                 const double value = rows.value.empty() ? 1.0 : rows.value[j];
@@ -51,10 +47,10 @@ inline SparseVectors feature_differences(const LinearMap& map, const PartDiffere
                 if (more >= 0) mine.emplace_back(static_cast<int32_t>(more), value);
                 if (less >= 0) mine.emplace_back(static_cast<int32_t>(less), -value);
             }
-        std::stable_sort(mine.begin(), mine.end(), [](const Entry& a, const Entry& b) { return a.first < b.first; });
+        std::stable_sort(mine.begin(), mine.end(), [](const Term& a, const Term& b) { return a.first < b.first; });
         size_t kept = 0;
         for (size_t j = 0; j < mine.size();) {
-            Entry sum = mine[j];
+            Term sum = mine[j];
             for (++j; j < mine.size() && mine[j].first == sum.first; ++j) sum.second += mine[j].second;
             if (sum.second != 0) mine[kept++] = sum;
         }

@@ -47,11 +47,11 @@ class Planes {
     // before.
     double sweep(const int64_t* order, int64_t n, int most) {
         double gap = 0;
-        for (int64_t i = 0; i < n; ++i) gap += improve(instances_[order[i]], most);
+        for (int64_t i = 0; i < n; ++i) gap += pairwise_steps(instances_[order[i]], most);
         return gap;
     }
 
-    // Forgets the planes that have had no mass for more than `idle` sweeps.
+    // Drops the planes that had no mass for more than `idle` sweeps.
     void prune(int idle) {
         for (Instance& instance : instances_) {
             std::vector<char> kept;
@@ -121,7 +121,7 @@ class Planes {
         std::vector<int32_t> index;
         std::vector<double> value;
         std::vector<double> products;  // with every plane of the instance, itself included
-        double cost, mass, before, height;
+        double cost, mass, mass_before, height;
         int idle;
     };
     struct Instance {
@@ -137,11 +137,11 @@ class Planes {
         return n;
     }
 
-    double improve(Instance& instance, int most) {
+    double pairwise_steps(Instance& instance, int most) {
         double gap = 0;
         for (Plane& plane : instance.planes) {
-            plane.height = plane.cost - along(plane);
-            plane.before = plane.mass;
+            plane.height = plane.cost - dot_weights(plane);
+            plane.mass_before = plane.mass;
         }
         for (int step = 0; step < most; ++step) {
             int best = gold, worst = gold;
@@ -163,7 +163,7 @@ class Planes {
             move(instance, worst, best, high - low);
         }
         for (const Plane& plane : instance.planes)
-            if (plane.mass != plane.before) push(plane, plane.mass - plane.before);
+            if (plane.mass != plane.mass_before) add_to_weights(plane, plane.mass - plane.mass_before);
         return gap;
     }
 
@@ -183,12 +183,12 @@ class Planes {
             instance.planes[j].height -= mass * (product(j, to) - product(j, from));
     }
 
-    void push(const Plane& plane, double mass) {
+    void add_to_weights(const Plane& plane, double mass) {
         for (size_t j = 0; j < plane.index.size(); ++j)
             w_[plane.index[j]] += mass * scale_[plane.index[j]] * plane.value[j];
     }
 
-    double along(const Plane& plane) const {
+    double dot_weights(const Plane& plane) const {
         double sum = 0;
         for (size_t j = 0; j < plane.index.size(); ++j) sum += w_[plane.index[j]] * plane.value[j];
         return sum;

@@ -104,10 +104,10 @@ TEST("touched rows are found again, grow and are reused") {
             CHECK(rows.touch(a, c, fresh)->value == static_cast<double>(a * 100 + c) && !fresh);
     rows.drop(3);
     CHECK(rows.n_entries() == 450 && rows.head(3).n == 0);
-    rows.filter(4, [](const Entry& e) { return e.column < 3; });
+    rows.filter(4, [](const WeightEntry& e) { return e.column < 3; });
     CHECK(rows.head(4).n == 3 && rows.n_entries() == 403);
     for (uint32_t c = 0; c < 3; ++c) CHECK(rows.touch(4, c, fresh)->value == 400.0 + c);
-    rows.filter(4, [](const Entry&) { return false; });
+    rows.filter(4, [](const WeightEntry&) { return false; });
     CHECK(rows.head(4).n == 0);
 }
 
@@ -339,9 +339,9 @@ TEST("changes that could not come to a share of the penalty are left out") {
         weights.fires(0, 1);
     }
     weights.set_penalty(2.0, 0.0, 0.1);
-    CHECK_NEAR(weights.least(0, 0, 1.0), 0.05, 1e-15);  // four times this is a tenth of 2
-    CHECK_NEAR(weights.least(0, 0, -2.0), 0.025, 1e-15);
-    CHECK(weights.least(0, 1, 1.0) == 1e-7);
+    CHECK_NEAR(weights.smallest_change(0, 0, 1.0), 0.05, 1e-15);  // four times this is a tenth of 2
+    CHECK_NEAR(weights.smallest_change(0, 0, -2.0), 0.025, 1e-15);
+    CHECK(weights.smallest_change(0, 1, 1.0) == 1e-7);
     const uint32_t column[] = {1, 3, 4};
     const double value[] = {0.04, -0.06, 0.5};
     weights.change(0, 0, 1.0, 1.0, column, value, 3);
@@ -352,7 +352,7 @@ TEST("changes that could not come to a share of the penalty are left out") {
 
 TEST("single pairs and matrices teach the same") {
     for (const bool real : {false, true})
-        for (const Question question : {Question::argmax, Question::cost_argmax, Question::marginals}) {
+        for (const Oracle oracle : {Oracle::argmax, Oracle::cost_argmax, Oracle::marginals}) {
             const RandomChains chains(5, 40, real, 5);
             const std::vector<int32_t> block(8, 0);
             const auto exempt = std::make_unique<bool[]>(8);
@@ -365,8 +365,7 @@ TEST("single pairs and matrices teach the same") {
                 chains.teach(learner);
                 for (int epoch = 0; epoch < 2; ++epoch)
                     loss[which] =
-                        learner
-                            .run(chains.order.data(), 40, question, 1.0, Step{question == Question::cost_argmax, 0.5})
+                        learner.run(chains.order.data(), 40, oracle, 1.0, StepSize{oracle == Oracle::cost_argmax, 0.5})
                             .loss;
                 online[which] = as_map(learner.weights());
                 SummedChain other(ChainInstances(5, form),
@@ -374,7 +373,7 @@ TEST("single pairs and matrices teach the same") {
                 chains.teach(other);
                 other.weights().set_penalty(0.3, 0.01, 0.0);
                 const std::vector<double> steps(40, 0.4);
-                for (int epoch = 0; epoch < 2; ++epoch) other.run(chains.order.data(), 40, question, 1.0, steps.data());
+                for (int epoch = 0; epoch < 2; ++epoch) other.run(chains.order.data(), 40, oracle, 1.0, steps.data());
                 summed[which] = as_map(other.weights());
             }
             CHECK(!online[0].empty() && !summed[0].empty());
@@ -401,7 +400,7 @@ TEST("single pairs teach what they should when probabilities are in logs") {
             learner.start(features, values, 6);
             learner.weights().set_penalty(0.3, 0.0, 0.0);
             const std::vector<double> steps(12, 1.0);
-            learner.run(chains.order.data(), 12, Question::marginals, 0.0, steps.data());
+            learner.run(chains.order.data(), 12, Oracle::marginals, 0.0, steps.data());
             found[form == PairForm::singles] = as_map(learner.weights());
         }
         CHECK(found[0].size() > 20);
