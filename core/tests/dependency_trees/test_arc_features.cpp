@@ -1,70 +1,12 @@
 #include <random>
+#include <vector>
 
 #include "dependency_trees/arc_features.hpp"
 #include "tests/check.hpp"
+#include "tests/dependency_trees/random_sentences.hpp"
 
 using namespace parsimon;
-
-namespace {
-
-// Three columns: two with one value a token, one with none to three.
-ArcSentences random_sentences(std::mt19937& random, const std::vector<int64_t>& lengths) {
-    std::vector<int64_t> offsets{0};
-    for (const int64_t n : lengths) offsets.push_back(offsets.back() + n);
-    std::vector<ArcColumn> columns(3);
-    for (int c = 0; c < 2; ++c)
-        for (int64_t k = 0; k < offsets.back(); ++k)
-            columns[c].value.push_back(3 + static_cast<int32_t>(random() % (c ? 9 : 3)));
-    columns[2].start.push_back(0);
-    for (int64_t k = 0; k < offsets.back(); ++k) {
-        for (int32_t v = 0; v < 3; ++v)
-            if (random() % 2) columns[2].value.push_back(20 + v);
-        columns[2].start.push_back(static_cast<int64_t>(columns[2].value.size()));
-    }
-    return {offsets, columns};
-}
-
-std::vector<ArcTemplate> some_templates() {
-    std::vector<ArcTemplate> out;
-    for (const bool direction : {false, true})
-        for (const bool length : {false, true}) {
-            out.push_back({{{{0, 0}}, {{0, 1}}}, -1, direction, length});
-            out.push_back({{{{0, 0}, {1, 0}}, {}}, -1, direction, length});
-            out.push_back({{{}, {{-2, 1}}}, -1, direction, length});
-            out.push_back({{{{0, 2}}, {{0, 2}}}, -1, direction, length});
-            out.push_back({{{}, {{0, 2}}}, 0, direction, length});
-            out.push_back({{{{0, 0}}, {{0, 0}}}, 2, direction, length});
-            out.push_back({{{}, {}}, 1, direction, length});
-            out.push_back({{{}, {}}, -1, direction, length});
-        }
-    return out;
-}
-
-}  // namespace
-
-TEST("a table finds what is in it, and nothing else") {
-    std::mt19937_64 random(3);
-    for (const int64_t n : {1, 5, 100, 3000}) {
-        AttributeTable table(n, 70);
-        std::vector<uint64_t> keys;
-        for (int64_t k = 0; k < n; ++k) {
-            keys.push_back(k == 0 ? 0 : random());
-            table.add(keys.back());
-        }
-        CHECK(table.size() == n);
-        for (int64_t k = 0; k < n; ++k) {
-            CHECK(table.maybe(keys[k]));
-            CHECK(table.find(keys[k]) == 70 + k);
-        }
-        for (int k = 0; k < 1000; ++k) CHECK(table.find(random()) == -1);
-        int64_t seen = 0;
-        table.each([&](uint64_t key, int32_t number) {
-            CHECK(keys[number - 70] == key);
-            ++seen;
-        });
-        CHECK(seen == n);
-    }
-}
+using namespace check;
 
 TEST("all arcs at once have the attributes that they have one by one, for any number of threads") {
     std::mt19937 random(5);
@@ -100,38 +42,4 @@ TEST("all arcs at once have the attributes that they have one by one, for any nu
         for (int64_t k = 0; k < n_arcs; ++k) CHECK(scores[k] == expected[k]);
         for (int64_t a = 0; a < dictionary.size(); ++a) CHECK(out[a] == gradient[a]);
     }
-}
-
-TEST("a dictionary can be made of the values of its attributes, and of some of them") {
-    std::mt19937 random(6);
-    const std::vector<int64_t> lengths{6, 9};
-    const ArcSentences sentences = random_sentences(random, lengths);
-    const std::vector<int32_t> heads{0, 1, 2, 3, 4, 5, 3, 3, 0, 3, 4, 5, 6, 7, 8};
-    const ArcDictionary dictionary = ArcDictionary::supported(some_templates(), sentences, heads.data(), 1, 1);
-    std::vector<int32_t> values;
-    CHECK(dictionary.values(sentences, heads.data(), values, 2));
-    std::vector<int64_t> counts, odd;
-    for (int32_t t = 0; t < dictionary.n_templates(); ++t)
-        counts.push_back(dictionary.first()[t + 1] - dictionary.first()[t]);
-    const ArcDictionary again = ArcDictionary::of_values(some_templates(), counts.data(), values.data());
-    CHECK(again.first() == dictionary.first());
-    for (int64_t a = 1; a < dictionary.size(); a += 2) odd.push_back(a);
-    const ArcDictionary half = dictionary.restricted(odd.data(), static_cast<int64_t>(odd.size()));
-    CHECK(half.size() == static_cast<int64_t>(odd.size()));
-    std::vector<int32_t> one, two, three;
-    for (int32_t h = 0; h <= 9; ++h) {
-        if (h == 4) continue;
-        one.clear();
-        two.clear();
-        three.clear();
-        dictionary.attributes(sentences, 1, h, 4, one);
-        again.attributes(sentences, 1, h, 4, two);
-        half.attributes(sentences, 1, h, 4, three);
-        CHECK(one == two);
-        std::vector<int32_t> kept;
-        for (const int32_t a : one)
-            if (a % 2) kept.push_back(a / 2);
-        CHECK(kept == three);
-    }
-    CHECK(!dictionary.values(sentences, std::vector<int32_t>(15, 0).data(), values, 1));
 }

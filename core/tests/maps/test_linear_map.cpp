@@ -1,30 +1,18 @@
-#include "maps/linear_map.hpp"
-
+#include <memory>
 #include <random>
+#include <vector>
 
-#include "base/threads.hpp"
 #include "kernels/kernels.hpp"
+#include "maps/linear_map.hpp"
 #include "tests/check.hpp"
+#include "tests/maps/random_rows.hpp"
 
 using namespace parsimon;
+using namespace check;
 
 namespace {
 
 using Matrix = std::vector<std::vector<double>>;
-
-Csr random_rows(std::mt19937& random, int64_t n, int32_t n_attributes, bool valued, bool full = false) {
-    Csr rows;
-    rows.start.push_back(0);
-    for (int64_t r = 0; r < n; ++r) {
-        for (int32_t a = 0; a < n_attributes; ++a)
-            if (full || random() % 3 == 0) {
-                rows.index.push_back(a);
-                if (valued) rows.value.push_back(static_cast<double>(random() % 7) - 3);
-            }
-        rows.start.push_back(static_cast<int64_t>(rows.index.size()));
-    }
-    return rows;
-}
 
 // Attributes with all columns, or with some: half of them on average, but of every third attribute only one in ten.
 std::shared_ptr<FeatureRows> random_features(std::mt19937& random, int64_t n_attributes, int64_t width, bool all) {
@@ -147,66 +135,4 @@ TEST("features that do not ascend or are not there are refused") {
     const LinearMap map(random_rows(random, 3, 4, false), random_features(random, 4, 2, true));
     for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{1, 1}, {2, 1}, {-1}, {8}})
         CAUGHT(std::invalid_argument, map.restrict(wrong.data(), static_cast<int64_t>(wrong.size())));
-}
-
-TEST("transposing twice gives the same rows back") {
-    std::mt19937 random(9);
-    for (const bool valued : {true, false}) {
-        const Csr rows = random_rows(random, 30, 7, valued);
-        const Csr columns = transpose(rows, 7);
-        CHECK(columns.size() == 7 && columns.entries() == rows.entries());
-        const Csr again = transpose(columns, 30);
-        CHECK(again.start == rows.start && again.index == rows.index && again.value == rows.value);
-    }
-}
-
-TEST("distinct rows are all different and stand for every row") {
-    std::mt19937 random(10);
-    for (const bool valued : {true, false}) {
-        const Csr rows = random_rows(random, 500, valued ? 3 : 8, valued);
-        const auto [distinct, which] = distinct_rows(rows);
-        auto row = [](const Csr& csr, int64_t r) {
-            std::vector<double> out(csr.index.begin() + csr.start[r], csr.index.begin() + csr.start[r + 1]);
-            if (!csr.value.empty())
-                out.insert(out.end(), csr.value.begin() + csr.start[r], csr.value.begin() + csr.start[r + 1]);
-            return out;
-        };
-        CHECK(distinct.size() < rows.size() && static_cast<int64_t>(which.size()) == rows.size());
-        for (int64_t r = 0; r < rows.size(); ++r) CHECK(row(rows, r) == row(distinct, which[r]));
-        for (int64_t d = 0; d < distinct.size(); ++d)
-            for (int64_t e = 0; e < d; ++e) CHECK(row(distinct, d) != row(distinct, e));
-    }
-    CHECK(distinct_rows(Csr{{0}, {}, {}}).first.size() == 0);
-}
-
-TEST("threads take every item once, and hand exceptions on") {
-    for (const int threads : {0, 1, 2, 5}) {
-        std::vector<int> taken(100, 0);
-        parallel_for(100, threads, [&](int64_t i, int worker) {
-            CHECK(worker >= 0 && worker < std::max(threads, 1));
-            ++taken[i];
-        });
-        for (const int times : taken) CHECK(times == 1);
-        CAUGHT(std::out_of_range, parallel_for(100, threads, [](int64_t i, int) {
-                   if (i == 50) throw std::out_of_range("fifty");
-               }));
-        parallel_for(0, threads, [](int64_t, int) { throw std::logic_error("there is nothing to do"); });
-    }
-}
-
-TEST("cuts ascend from the first item to the last, in about equal shares") {
-    std::vector<int64_t> cumulative{5};
-    for (int i = 0; i < 100; ++i) cumulative.push_back(cumulative.back() + i % 10);
-    for (const int64_t pieces : {1, 2, 7, 100, 1000}) {
-        const auto cuts = balanced_cuts(cumulative.data(), 100, pieces);
-        CHECK(cuts.front() == 0 && cuts.back() == 100
-              && static_cast<int64_t>(cuts.size()) <= std::min<int64_t>(pieces, 100) + 1);
-        for (size_t i = 0; i + 1 < cuts.size(); ++i) {
-            CHECK(cuts[i] < cuts[i + 1]);
-            CHECK(cumulative[cuts[i + 1]] - cumulative[cuts[i]] <= 450 / pieces + 20);
-        }
-    }
-    CHECK(balanced_cuts(cumulative.data(), 0, 4).size() == 1);
-    const std::vector<int64_t> nothing(11, 0);  // ten items that cost nothing
-    CHECK(balanced_cuts(nothing.data(), 10, 4).back() == 10);
 }
