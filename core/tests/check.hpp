@@ -4,11 +4,14 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace check {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Failure : std::runtime_error {
     using std::runtime_error::runtime_error;

@@ -19,8 +19,6 @@ namespace check {
 
 using namespace parsimon;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 // A batch of chains with its scores. Steps are grouped by kind in pieces of at most three.
 struct Chains {
     int32_t n_labels;

@@ -17,8 +17,6 @@ namespace check {
 
 using namespace parsimon;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 // One tree in which parents come before their children; edges have one of two matrices, and some labels are barred.
 struct RandomTree {
     int32_t n_labels;
