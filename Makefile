@@ -11,6 +11,7 @@ export CXX
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CORE := $(filter-out core/tests/%,$(wildcard core/*/*.hpp core/*/*.cpp))
+CORE_FILES := $(wildcard core/*/*.hpp core/*/*.cpp core/tests/*/*.hpp core/tests/*/*.cpp)
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test build lint format pytest core-test bench clean
@@ -37,10 +38,12 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/mypy
+	@! test -x $(BIN)/clang-format || $(BIN)/clang-format --dry-run --Werror $(CORE_FILES)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	@! test -x $(BIN)/clang-format || $(BIN)/clang-format -i $(CORE_FILES)
 
 pytest: $(VENV)/.dev
 	$(BIN)/pytest -n $(WORKERS)

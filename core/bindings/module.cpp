@@ -1,4 +1,4 @@
-// The module. The files named bindings alone know Python. Arrays are checked there, once; inside the core nothing is.
+// The module. Only this folder knows Python. Arrays are checked here, once; the rest of the core checks nothing.
 #include "bindings/binding_arrays.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/low_rank_quadratic.hpp"

@@ -131,7 +131,7 @@ bool forward(const double* scores, int64_t at, const Table& table, Lattice& latt
                 scales = 1;
             }
             sum = sum_of(alpha, S);
-            if (!(sum > 1e-280)) return false;
+            if (!(sum > smallest_sum)) return false;
             if (table.forbidden && loses_a_label(table, lattice, at + t, t)) return false;
         } else if (Semiring::shifted) {  // keeps the numbers small, so that no digits are lost over a long sequence
             double high = alpha[0];
@@ -180,7 +180,7 @@ bool sequence_marginals(const double* scores, int64_t at, const Table& table, La
     const double* last = lattice.alpha + window.last * S;
     double mass = Semiring::zero;
     for (int64_t y = 0; y < Y; ++y) mass = Semiring::fold(mass, last[y], beta[y]);
-    if (Semiring::scaled && !(mass > 1e-280)) return false;
+    if (Semiring::scaled && !(mass > smallest_sum)) return false;
     lattice.share = Semiring::scaled ? 1 / mass : mass;
     for (int64_t y = 0; y < S; ++y) beta[y] = Semiring::weighted(beta[y], weight, lattice);
     for (int64_t t = window.last; t >= window.first; --t) {

@@ -8,11 +8,11 @@
 
 namespace parsimon {
 
-// Sequences laid end to end, Y labels. Label pairs are scored by a table of Y × Y matrices; the step into
-// token t (from t − 1) uses matrix pair_kind[t]. The first token of a sequence has no step into it.
+// Sequences laid end to end, Y labels. Label pairs are scored by a table of Y × Y matrices: the step into token t (from
+// t − 1) uses matrix pair_kind[t]. The first token of a sequence has no step into it.
 //
-// With hundreds of labels and few weights that are not zero, whole matrices would be a waste. So a step may also have
-// single pairs, whose scores are added to those of its matrix: the scores of steps with the same `row` are the same.
+// With hundreds of labels and few weights that are not zero, most of a matrix would be zero. So a step may also have
+// single pairs, whose scores are added to those of its matrix. Steps with the same `row` have the same single pairs.
 struct ChainShape {
     int64_t n_sequences;
     const int64_t* offsets;    // [n_sequences + 1]

@@ -9,7 +9,7 @@ struct SinglePairs {
     bool loses_digits;  // whether some pair leaves less than `cancellation_limit` of what there is without it
 };
 
-// Puts right what a product has at the targets of single pairs; `sum_anew` is the whole sum for one target.
+// Corrects a product with the matrix at the targets of single pairs. sum_anew(target) computes the whole sum for one.
 template <class Semiring, class SumAnew>
 void correct_singles(const double* left, const SinglePairs& pairs, bool back, double* out, SumAnew&& sum_anew) {
     const auto base = [&](int64_t e) { return pairs.base ? pairs.base[e] : Semiring::one; };
@@ -18,7 +18,7 @@ void correct_singles(const double* left, const SinglePairs& pairs, bool back, do
             const int32_t x = first_of(pairs.pair[e]), y = second_of(pairs.pair[e]);
             out[back ? x : y] += left[back ? y : x] * (pairs.lifted[e] - base(e));
         }
-        // Where a pair all but takes away what the matrix has, digits would be lost.
+        // Where a pair takes away nearly all that the matrix has, digits would be lost.
         if (!pairs.loses_digits) return;
         for (int64_t e = 0; e < pairs.n; ++e) {
             if (pairs.lifted[e] >= cancellation_limit * base(e)) continue;

@@ -106,7 +106,7 @@ class UpwardPass {
         const bool root = shape_.parent[t] < 0;
         if (Semiring::scaled) {
             const double sum = sum_of(here, S_);
-            if (!(sum > 1e-280)) return false;
+            if (!(sum > smallest_sum)) return false;
             const double inverse = 1 / sum;
             for (int64_t y = 0; y < S_; ++y) here[y] *= inverse;
             scales_.times(sum);

@@ -133,7 +133,7 @@ class PairScreen {
         }
     }
 
-    // Steps with the same matrix and value together: Σ left ⊗ right, times the matrix, put right at single pairs.
+    // Steps with the same matrix and value together: Σ left ⊗ right, times the matrix, and corrected at single pairs.
     void add_term(int32_t b, const ScreenTerm& term) {
         const ScreenBatch& batch = batches_[b];
         const ChainPosterior& p = *term.posterior;

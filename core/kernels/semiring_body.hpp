@@ -14,6 +14,8 @@ constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 // Where pairs are forbidden there is no such bound (labels that cannot reach each other drift apart), so α itself is
 // watched: a label that can be reached must keep a share above `smallest_share`.
 constexpr double safe_spread = 600.0, smallest_share = 1e-150;
+// A sum of scaled numbers below this has lost digits to underflow, or is zero because nothing is possible.
+constexpr double smallest_sum = 1e-280;
 
 struct Scaled {
     static constexpr double zero = 0.0, one = 1.0;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "learners/row_pool.hpp"
 #include "learners/touched_rows.hpp"
 #include "learners/weight_block.hpp"
 #include "maps/csr.hpp"
@@ -55,7 +56,6 @@ class OnlineWeights {
     // body(i, column, weight) for attribute(i), i = first … end − 1.
     template <class Attribute, class Body>
     void visit_each(int p, Attribute&& attribute, int64_t first, int64_t end, int64_t last, Body&& body) {
-        constexpr int64_t heads_ahead = 24, entries_ahead = 10;  // memory is slow: asked for so many attributes ahead
         TouchedRows& part = parts_[p];
         for (int64_t i = first; i < end; ++i) {
             if (i + heads_ahead < last) part.prefetch_head(attribute(i + heads_ahead));
@@ -77,8 +77,8 @@ class OnlineWeights {
     // Whether a block has had no weight since it was dropped, or ever.
     bool untouched(int32_t block) const { return !blocks_[block].touched; }
 
-    // Smaller differences would only fill the memory with weights near zero.
-    double smallest_change(int, int64_t, double) const { return 1e-7; }
+    // The smallest difference that is worth a change.
+    double smallest_change(int, int64_t, double) const { return negligible_difference; }
 
     // weight += step · times · difference, at ascending columns.
     void change(int p, int64_t a, double step, double times, const uint32_t* column, const double* value, size_t n) {

@@ -10,6 +10,13 @@
 
 namespace parsimon {
 
+// Weights are spread over more memory than any cache holds, so what a row of attributes needs is asked for ahead of
+// time: the heads of attributes so many places on, and the entries of some that are nearer.
+constexpr int64_t heads_ahead = 24, entries_ahead = 10;
+
+// Changes by less would only fill the memory with weights near zero.
+constexpr double negligible_difference = 1e-7;
+
 // Hands out places. The memory itself is its user's: chunk_size items a chunk, in as many arrays as the user needs.
 class RowPool {
   public:

@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "learners/row_pool.hpp"
 #include "learners/summed_rows.hpp"
 #include "maps/csr.hpp"
 #include "maps/feature_rows.hpp"
@@ -64,8 +65,8 @@ class SummedWeights {
         const int32_t* index = rows.index.data();
         const bool valued = !rows.value.empty();
         for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i) {
-            if (i + 24 < last) part.prefetch_head(index[i + 24]);
-            if (i + 10 < last) part.prefetch_sums(index[i + 10]);
+            if (i + heads_ahead < last) part.prefetch_head(index[i + heads_ahead]);
+            if (i + entries_ahead < last) part.prefetch_sums(index[i + entries_ahead]);
             const bool exempt = part.exempt(index[i]);
             const double times = (exempt ? 1.0 : scale_) * (valued ? rows.value[i] : 1.0);
             part.visit(index[i], exempt ? 0.0 : pulled_,
@@ -76,7 +77,7 @@ class SummedWeights {
     // The smallest difference that, times a number, is worth a change of this attribute's weights.
     double smallest_change(int p, int64_t a, double times) const {
         const SummedRows& part = parts_[p];
-        if (l1_ == 0 || part.exempt(a)) return least_without_penalty;
+        if (l1_ == 0 || part.exempt(a)) return negligible_difference;
         return negligible_ / (std::abs(times) * static_cast<double>(part.firings(a)));
     }
 
@@ -96,7 +97,7 @@ class SummedWeights {
         ++round_;
         pulled_ += step * l1_ / scale_;
         scale_ /= 1 + step * l2_;
-        if (scale_ < smallest_scale) renew();
+        if (scale_ < smallest_scale) absorb_scale();
     }
 
     // The weights that are not zero, by feature number (those of steps after those of tokens).
@@ -134,7 +135,7 @@ class SummedWeights {
         return out;
     }
 
-    // What a state has of the penalty and of rounds, for weights that have had none yet; sums follow one by one.
+    // Penalty and rounds of a state, for weights that have none yet. Sums follow one by one (restore_entry).
     void restore(const State& state) {
         pulled_ = state.penalty[0];
         scale_ = state.penalty[1];
@@ -146,9 +147,10 @@ class SummedWeights {
     }
 
   private:
-    static constexpr double smallest_scale = 1e-4, least_without_penalty = 1e-7;
+    // A scale that has become smaller moves into the sums: they and u are multiples of 1/c, and would grow without end.
+    static constexpr double smallest_scale = 1e-4;
 
-    void renew() {
+    void absorb_scale() {
         for (SummedRows& part : parts_) part.scale(scale_);
         pulled_ *= scale_;
         scale_ = 1;
