@@ -10,7 +10,8 @@ export CXX
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-CORE := $(wildcard core/*.hpp core/*.cpp)
+CORE := $(filter-out core/tests/%,$(wildcard core/*/*.hpp core/*/*.cpp))
+CORE_FILES := $(wildcard core/*/*.hpp core/*/*.cpp core/tests/*/*.hpp core/tests/*/*.cpp)
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test build lint format pytest core-test bench clean
@@ -37,10 +38,12 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/mypy
+	@! test -x $(BIN)/clang-format || $(BIN)/clang-format --dry-run --Werror $(CORE_FILES)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	@! test -x $(BIN)/clang-format || $(BIN)/clang-format -i $(CORE_FILES)
 
 pytest: $(VENV)/.dev
 	$(BIN)/pytest -n $(WORKERS)
@@ -112,9 +115,10 @@ lint format pytest bench: $(VENV)/.built
 # --- The core's own tests, under the address and undefined-behaviour sanitisers ------------------------------------
 
 CORE_TESTS := build/core-tests
-CORE_FLAGS := -std=c++20 -O0 -g1 -Wall -Wextra -Wno-psabi -fno-math-errno -fno-trapping-math -pthread \
+CORE_FLAGS := -std=c++20 -Icore -O0 -g1 -Wall -Wextra -Wno-psabi -fno-math-errno -fno-trapping-math -pthread \
     -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
-CORE_OBJECTS := $(CORE_TESTS)/kernels.o $(patsubst core/tests/%.cpp,$(CORE_TESTS)/%.o,$(wildcard core/tests/*.cpp))
+CORE_SOURCES := core/kernels/kernels.cpp $(wildcard core/tests/*.cpp core/tests/*/*.cpp)
+CORE_OBJECTS := $(CORE_SOURCES:core/%.cpp=$(CORE_TESTS)/%.o)
 
 core-test:
 	$(check_compiler)
@@ -123,10 +127,6 @@ core-test:
 
 $(CORE_TESTS)/run: $(CORE_OBJECTS)
 	@$(CXX) $(CORE_FLAGS) $^ -o $@
-
-$(CORE_TESTS)/%.o: core/tests/%.cpp Makefile
-	@mkdir -p $(@D)
-	@$(CXX) $(CORE_FLAGS) -MMD -c $< -o $@
 
 $(CORE_TESTS)/%.o: core/%.cpp Makefile
 	@mkdir -p $(@D)

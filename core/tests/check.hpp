@@ -4,11 +4,14 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace check {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Failure : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -46,9 +49,7 @@ template <class E, class Body>
 E caught(const std::string& place, Body&& body) {
     try {
         body();
-    } catch (const E& error) {
-        return error;
-    }
+    } catch (const E& error) { return error; }
     throw Failure(place + "nothing was thrown");
 }
 
@@ -56,20 +57,22 @@ E caught(const std::string& place, Body&& body) {
 
 #define CHECK_JOIN_(a, b) a##b
 #define CHECK_JOIN(a, b) CHECK_JOIN_(a, b)
-#define TEST_(name, function)                                   \
-    static void function();                                     \
+#define TEST_(name, function)                                                         \
+    static void function();                                                           \
     static const check::Registered CHECK_JOIN(function, _registered)(name, function); \
     static void function()
 #define TEST(name) TEST_(name, CHECK_JOIN(test_, __LINE__))
 
-#define CHECK(condition) \
-    do { if (!(condition)) throw check::Failure(check::where(__FILE__, __LINE__) + #condition); } while (false)
-#define CHECK_NEAR(a, b, tolerance)                                                                          \
-    do {                                                                                                     \
-        const double a_ = (a), b_ = (b);                                                                     \
-        if (!check::near(a_, b_, tolerance))                                                                 \
-            throw check::Failure(check::where(__FILE__, __LINE__) + #a " = " + check::shown(a_) + ", " #b " = "   \
-                                 + check::shown(b_));                                                        \
+#define CHECK(condition)                                                                       \
+    do {                                                                                       \
+        if (!(condition)) throw check::Failure(check::where(__FILE__, __LINE__) + #condition); \
+    } while (false)
+#define CHECK_NEAR(a, b, tolerance)                                                                             \
+    do {                                                                                                        \
+        const double a_ = (a), b_ = (b);                                                                        \
+        if (!check::near(a_, b_, tolerance))                                                                    \
+            throw check::Failure(check::where(__FILE__, __LINE__) + #a " = " + check::shown(a_) + ", " #b " = " \
+                                 + check::shown(b_));                                                           \
     } while (false)
 #define CAUGHT(type, expression) \
     check::caught<type>(check::where(__FILE__, __LINE__) + #expression ": ", [&] { expression; })

@@ -1,0 +1,342 @@
+// What Python sees of the core's part for what is read: strings, columns, feature dictionaries, template expansion.
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "bindings/binding_arrays.hpp"
+#include "input/columns.hpp"
+#include "input/extractor.hpp"
+#include "input/strings.hpp"
+
+using namespace parsimon;
+
+namespace {
+
+// What an extractor reads, checked.
+struct ExtractorInput {
+    std::vector<int64_t> offsets;
+    std::vector<Extractor::Input> inputs;
+    Extractor::Sequences sequences;
+
+    ExtractorInput(const In2<int32_t>& ids, const In2<int32_t>& before, const In2<int32_t>& after,
+                   const In<int64_t>& starts, int32_t skip)
+        : offsets(checked_offsets(starts, static_cast<int64_t>(ids.shape(1)))) {
+        require(before.shape(0) == ids.shape(0) && after.shape(0) == ids.shape(0) && before.shape(1) == after.shape(1)
+                    && before.shape(1) > 0,
+                "boundary values must be inputs × reach");
+        for (size_t i = 0; i < ids.shape(0); ++i)
+            inputs.push_back({ids.data() + i * ids.shape(1), before.data() + i * before.shape(1),
+                              after.data() + i * after.shape(1)});
+        sequences = {offsets.data(), static_cast<int64_t>(offsets.size()) - 1, static_cast<int32_t>(before.shape(1)),
+                     skip};
+    }
+};
+
+// Feature dictionaries in the manner of CRFsuite → rows of attributes: {"w": "the"} is the attribute w:the,
+// {"bias": 1.0} is bias with that value, True is 1 and False 0, a plain string is an attribute of value 1,
+// and nested dictionaries, lists and sets put their name and a colon in front.
+class ItemCollector {
+  public:
+    ItemCollector(StringTable& names, bool learn) : names_(names), learn_(learn) { rows_.start.push_back(0); }
+
+    void token(nb::handle item) {
+        prefix_.clear();
+        visit(item);
+        rows_.start.push_back(static_cast<int64_t>(rows_.index.size()));
+    }
+
+    Csr finish() {
+        if (std::all_of(rows_.value.begin(), rows_.value.end(), [](double v) { return v == 1.0; })) rows_.value.clear();
+        return std::move(rows_);
+    }
+
+  private:
+    static std::string_view text_of(nb::handle h) {
+        Py_ssize_t n;
+        const char* p = PyUnicode_AsUTF8AndSize(h.ptr(), &n);
+        if (!p) throw nb::python_error();
+        return {p, static_cast<size_t>(n)};
+    }
+
+    void visit(nb::handle item) {
+        if (PyDict_Check(item.ptr())) {
+            PyObject *key, *value;
+            for (Py_ssize_t at = 0; PyDict_Next(item.ptr(), &at, &key, &value);) {
+                if (!PyUnicode_Check(key)) throw nb::type_error("feature names must be strings");
+                named(text_of(key), value);
+            }
+        } else if (PyUnicode_Check(item.ptr())) {
+            add(text_of(item), 1.0);
+        } else if (PyList_Check(item.ptr()) || PyTuple_Check(item.ptr()) || PyAnySet_Check(item.ptr())) {
+            for (nb::handle part : nb::borrow<nb::object>(item)) visit(part);
+        } else {
+            throw nb::type_error("a token's features must be a dict, or a list or set of strings");
+        }
+    }
+
+    void named(std::string_view name, nb::handle value) {
+        const size_t length = prefix_.size();
+        if (PyBool_Check(value.ptr())) {
+            add(name, value.ptr() == Py_True ? 1.0 : 0.0);
+        } else if (PyUnicode_Check(value.ptr()) || PyDict_Check(value.ptr()) || PyList_Check(value.ptr())
+                   || PyTuple_Check(value.ptr()) || PyAnySet_Check(value.ptr())) {
+            prefix_.append(name).append(":");
+            visit(value);
+            prefix_.resize(length);
+        } else {
+            const double number = PyFloat_AsDouble(value.ptr());
+            if (number == -1.0 && PyErr_Occurred()) {
+                PyErr_Clear();
+                throw nb::type_error("a feature's value must be a number, a string, a bool, or a dict, list or set");
+            }
+            add(name, number);
+        }
+    }
+
+    void add(std::string_view name, double value) {
+        if (!std::isfinite(value)) {
+            const std::string full = prefix_ + std::string(name);
+            throw std::invalid_argument("the feature " + full + " has the value "
+                                        + (std::isnan(value) ? "NaN" : "infinity") + "; values must be finite");
+        }
+        if (!prefix_.empty()) {
+            full_.assign(prefix_).append(name);
+            name = full_;
+        }
+        const int32_t id = learn_ ? names_.add(name) : names_.find(name);
+        if (id < 0 || value == 0.0) return;
+        rows_.index.push_back(id);
+        rows_.value.push_back(value);
+    }
+
+    StringTable& names_;
+    bool learn_;
+    std::string prefix_, full_;
+    Csr rows_;
+};
+
+nb::bytes label_lines(const nb::bytes& block, const In<int64_t>& start, const In<int64_t>& end,
+                      const In<int32_t>& lengths, const In<int32_t>& labels, const std::vector<std::string>& names) {
+    require(start.size() == labels.size() && end.size() == labels.size(), "there must be one line a label");
+    const auto size = static_cast<int64_t>(block.size());
+    std::string out;
+    out.reserve(block.size() + labels.size() * 8);
+    size_t t = 0;
+    for (size_t i = 0; i < lengths.size(); ++i) {
+        for (int32_t k = 0; k < lengths(i); ++k, ++t) {
+            require(t < labels.size() && start(t) >= 0 && start(t) <= end(t) && end(t) <= size,
+                    "a line is out of range");
+            require(labels(t) >= 0 && static_cast<size_t>(labels(t)) < names.size(), "a label is out of range");
+            out.append(block.c_str() + start(t), static_cast<size_t>(end(t) - start(t)));
+            out.push_back('\t');
+            out.append(names[labels(t)]);
+            out.push_back('\n');
+        }
+        out.push_back('\n');
+    }
+    return nb::bytes(out.data(), out.size());
+}
+
+}  // namespace
+
+void bind_input(nb::module_& m) {
+    nb::class_<StringTable>(m, "StringTable")
+        .def(nb::init<>())
+        .def("__len__", &StringTable::size)
+        .def("__getitem__",
+             [](const StringTable& s, int32_t id) {
+                 if (id < 0 || id >= s.size()) throw nb::index_error("no such string");
+                 const auto text = s[id];
+                 return nb::str(text.data(), text.size());
+             })
+        .def(
+            "add", [](StringTable& s, std::string_view text) { return s.add(text); }, "text"_a)
+        .def(
+            "find", [](const StringTable& s, std::string_view text) { return s.find(text); }, "text"_a)
+        .def(
+            "add_all",
+            [](StringTable& s, const nb::list& texts) {
+                std::vector<int32_t> ids;
+                ids.reserve(texts.size());
+                for (nb::handle h : texts) ids.push_back(s.add(nb::cast<std::string_view>(h)));
+                return to_numpy(std::move(ids));
+            },
+            "texts"_a)
+        .def(
+            "get_all",
+            [](const StringTable& s, const In<int32_t>& ids) {
+                nb::list out;
+                for (size_t i = 0; i < ids.size(); ++i) {
+                    require(ids(i) >= 0 && ids(i) < s.size(), "no such string");
+                    const auto text = s[ids(i)];
+                    out.append(nb::str(text.data(), text.size()));
+                }
+                return out;
+            },
+            "ids"_a)
+        .def("copy", [](const StringTable& s) { return StringTable(s); })
+        .def(
+            "pack",
+            [](const StringTable& s, const In<int32_t>& ids) {
+                std::vector<uint8_t> bytes;
+                std::vector<int64_t> start{0};
+                for (size_t i = 0; i < ids.size(); ++i) {
+                    require(ids(i) >= 0 && ids(i) < s.size(), "no such string");
+                    const auto text = s[ids(i)];
+                    bytes.insert(bytes.end(), text.begin(), text.end());
+                    start.push_back(static_cast<int64_t>(bytes.size()));
+                }
+                return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(start)));
+            },
+            "ids"_a, "The bytes of the given strings, end to end, and where each starts.")
+        .def_static(
+            "unpack",
+            [](const In<uint8_t>& bytes, const In<int64_t>& start) {
+                const auto offsets = checked_offsets(start, static_cast<int64_t>(bytes.size()));
+                StringTable s;
+                for (size_t i = 0; i + 1 < offsets.size(); ++i) {
+                    const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + offsets[i],
+                                                offsets[i + 1] - offsets[i]);
+                    require(valid_utf8(text), "a string is not valid UTF-8");
+                    require(s.add(text) == static_cast<int32_t>(i), "a string is there twice");
+                }
+                return s;
+            },
+            "bytes"_a, "start"_a);
+
+    nb::class_<ColumnReader>(m, "ColumnReader")
+        .def(nb::init<StringTable&, char, std::string, bool, bool, int32_t>(), "strings"_a, "separator"_a, "comment"_a,
+             "keep_lines"_a, "learn"_a = true, "wanted"_a = 0, nb::keep_alive<1, 2>())
+        // Returns None, or (line, what is wrong).
+        .def(
+            "feed",
+            [](ColumnReader& r, const nb::bytes& block) -> std::optional<std::pair<int64_t, std::string>> {
+                try {
+                    const std::string_view text(block.c_str(), block.size());
+                    nb::gil_scoped_release free;
+                    r.feed(text);
+                } catch (const ColumnError& e) { return std::pair{e.line, std::string(e.what())}; }
+                return std::nullopt;
+            },
+            "block"_a)
+        .def("finish",
+             [](ColumnReader& r) -> std::optional<std::pair<int64_t, std::string>> {
+                 try {
+                     r.finish();
+                 } catch (const ColumnError& e) { return std::pair{e.line, std::string(e.what())}; }
+                 return std::nullopt;
+             })
+        .def("clear", &ColumnReader::clear)
+        .def_prop_ro("n_columns", &ColumnReader::n_columns)
+        .def_prop_ro("lines_read", &ColumnReader::lines_read)
+        .def("columns",
+             [](const ColumnReader& r) {  // [column][token]
+                 const size_t C = std::max(r.n_columns(), 1), T = r.ids().size() / C;
+                 std::vector<int32_t> out(C * T);
+                 for (size_t t = 0; t < T; ++t)
+                     for (size_t c = 0; c < C; ++c) out[c * T + t] = r.ids()[t * C + c];
+                 return to_numpy(std::move(out), {C, T});
+             })
+        .def("lengths", [](const ColumnReader& r) { return to_numpy(std::vector<int32_t>(r.lengths())); })
+        .def("lines", [](const ColumnReader& r) {
+            return nb::make_tuple(to_numpy(std::vector<int64_t>(r.line_start())),
+                                  to_numpy(std::vector<int64_t>(r.line_end())));
+        });
+    m.def("label_lines", &label_lines, "block"_a, "start"_a, "end"_a, "lengths"_a, "labels"_a, "names"_a,
+          "The lines of a block with a label appended to each, sequences separated by blank lines.");
+
+    m.def(
+        "collect_items",
+        [](const nb::object& sequences, StringTable& names, bool learn) {
+            ItemCollector collector(names, learn);
+            std::vector<int32_t> lengths;
+            int64_t sequence_number = 0, token_number = 0;
+            try {
+                for (nb::handle sequence : sequences) {
+                    token_number = 0;
+                    for (nb::handle item : nb::borrow<nb::object>(sequence)) {
+                        collector.token(item);
+                        ++token_number;
+                    }
+                    lengths.push_back(static_cast<int32_t>(token_number));
+                    ++sequence_number;
+                }
+            } catch (const nb::builtin_exception& e) {
+                throw std::invalid_argument("sequence " + std::to_string(sequence_number) + ", token "
+                                            + std::to_string(token_number) + ": " + e.what());
+            } catch (const std::invalid_argument& e) {
+                throw std::invalid_argument("sequence " + std::to_string(sequence_number) + ", token "
+                                            + std::to_string(token_number) + ": " + e.what());
+            }
+            Csr rows = collector.finish();
+            nb::object value = nb::none();
+            if (!rows.value.empty()) value = nb::cast(to_numpy(std::move(rows.value)));
+            return nb::make_tuple(to_numpy(std::move(rows.start)), to_numpy(std::move(rows.index)), value,
+                                  to_numpy(std::move(lengths)));
+        },
+        "sequences"_a, "names"_a, "learn"_a, "Feature dictionaries → compressed sparse rows of attributes.");
+
+    nb::class_<Extractor>(m, "Extractor")
+        .def(
+            "__init__",
+            [](Extractor* self, const In2<int32_t>& tests, const In<int32_t>& start, const In<int32_t>& skeleton) {
+                require(tests.shape(1) == 3, "a test is (input, offset, absolute)");
+                require(start.size() == skeleton.size() + 1, "there must be a start for every template and an end");
+                std::vector<TemplateTest> list;
+                for (size_t i = 0; i < tests.shape(0); ++i)
+                    list.push_back({tests(i, 0), tests(i, 1), tests(i, 2) != 0});
+                new (self) Extractor(std::move(list), {start.data(), start.data() + start.size()},
+                                     {skeleton.data(), skeleton.data() + skeleton.size()});
+            },
+            "tests"_a, "start"_a, "skeleton"_a)
+        .def_prop_ro("n_attributes", &Extractor::n_attributes)
+        .def_prop_ro(
+            "offsets", [](const Extractor& e) { return to_numpy(std::vector<int64_t>(e.offsets())); },
+            nb::rv_policy::move)
+        .def(
+            "tuples",
+            [](const Extractor& e, int32_t skeleton) {
+                require(skeleton >= 0 && skeleton < e.n_skeletons(), "no such skeleton");
+                const TupleTable& table = e.table(skeleton);
+                return to_numpy(std::vector<int32_t>(table.tuples()),
+                                {static_cast<size_t>(table.size()), static_cast<size_t>(table.arity())});
+            },
+            "skeleton"_a)
+        .def(
+            "load",
+            [](Extractor& e, int32_t skeleton, const In2<int32_t>& tuples) {
+                require(skeleton >= 0 && skeleton < e.n_skeletons(), "no such skeleton");
+                require(tuples.shape(1) == static_cast<size_t>(e.table(skeleton).arity()),
+                        "tuples have the wrong width");
+                e.load(skeleton, tuples.data(), static_cast<int64_t>(tuples.shape(0)));
+            },
+            "skeleton"_a, "tuples"_a)
+        // inputs [n_inputs][T]; before, after [n_inputs][reach]. Learning gives a table [T][n_templates].
+        .def(
+            "learn",
+            [](Extractor& e, const In2<int32_t>& inputs, const In2<int32_t>& before, const In2<int32_t>& after,
+               const In<int64_t>& offsets, int32_t skip, int threads) {
+                const ExtractorInput given(inputs, before, after, offsets, skip);
+                std::vector<int32_t> out(inputs.shape(1) * e.n_templates());
+                {
+                    nb::gil_scoped_release free;
+                    e.learn(given.inputs, given.sequences, out.data(), threads);
+                }
+                return to_numpy(std::move(out), {inputs.shape(1), static_cast<size_t>(e.n_templates())});
+            },
+            "inputs"_a, "before"_a, "after"_a, "offsets"_a, "skip"_a, "threads"_a)
+        // Known attributes as compressed sparse rows.
+        .def(
+            "apply",
+            [](const Extractor& e, const In2<int32_t>& inputs, const In2<int32_t>& before, const In2<int32_t>& after,
+               const In<int64_t>& offsets, int32_t skip, int threads) {
+                const ExtractorInput given(inputs, before, after, offsets, skip);
+                Csr rows;
+                {
+                    nb::gil_scoped_release free;
+                    rows = e.apply(given.inputs, given.sequences, threads);
+                }
+                return nb::make_tuple(to_numpy(std::move(rows.start)), to_numpy(std::move(rows.index)));
+            },
+            "inputs"_a, "before"_a, "after"_a, "offsets"_a, "skip"_a, "threads"_a);
+}

@@ -1,0 +1,207 @@
+// What Python sees of the core's sparse linear maps, and of how label pairs are laid out.
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "bindings/binding_arrays.hpp"
+#include "chains/pair_layout.hpp"
+#include "kernels/kernels.hpp"
+#include "maps/linear_map.hpp"
+
+using namespace parsimon;
+
+namespace {
+
+Csr checked_csr(const In<int64_t>& start, const In<int32_t>& index, const std::optional<In<double>>& value,
+                int64_t n_columns) {
+    Csr csr;
+    csr.start = checked_offsets(start, static_cast<int64_t>(index.size()));
+    csr.index.assign(index.data(), index.data() + index.size());
+    int32_t low = 0, high = -1;
+    for (const int32_t a : csr.index) {
+        low = std::min(low, a);
+        high = std::max(high, a);
+    }
+    require(low >= 0 && high < n_columns, "an attribute number is out of range");
+    if (value) {
+        require(value->size() == index.size(), "there must be a value for every entry");
+        csr.value.assign(value->data(), value->data() + value->size());
+        for (const double v : csr.value) require(std::isfinite(v), "a feature value is not finite");
+    }
+    return csr;
+}
+
+}  // namespace
+
+void bind_maps(nb::module_& m) {
+    nb::class_<FeatureRows>(m, "FeatureRows")
+        .def(
+            "__init__",
+            [](FeatureRows* self, int64_t n_attributes, int64_t width, const std::optional<In<int64_t>>& start,
+               const std::optional<In<int32_t>>& column) {
+                new (self) FeatureRows();
+                require(n_attributes >= 0 && width > 0, "a map needs at least one column");
+                self->n_attributes = n_attributes;
+                self->width = width;
+                self->all = !start;
+                if (start) {
+                    require(column.has_value() && static_cast<int64_t>(start->size()) == n_attributes + 1,
+                            "one start per attribute and an end");
+                    self->start = checked_offsets(*start, static_cast<int64_t>(column->size()));
+                    self->column.assign(column->data(), column->data() + column->size());
+                    for (const int32_t c : self->column) require(c >= 0 && c < width, "a column is out of range");
+                }
+            },
+            "n_attributes"_a, "width"_a, "start"_a = nb::none(), "column"_a = nb::none())
+        .def_ro("n_attributes", &FeatureRows::n_attributes)
+        .def_ro("width", &FeatureRows::width)
+        .def_prop_ro("n_features", &FeatureRows::size)
+        // The first feature of each attribute, and one past the last.
+        .def("starts",
+             [](const FeatureRows& f) {
+                 if (!f.all) return to_numpy(std::vector<int64_t>(f.start));
+                 std::vector<int64_t> start(f.n_attributes + 1);
+                 for (int64_t a = 0; a <= f.n_attributes; ++a) start[a] = a * f.width;
+                 return to_numpy(std::move(start));
+             })
+        // Attribute and column of each of the given features.
+        .def(
+            "describe",
+            [](const FeatureRows& f, const In<int64_t>& features) {
+                std::vector<int64_t> attribute(features.size());
+                std::vector<int32_t> column(features.size());
+                for (size_t i = 0; i < features.size(); ++i) {
+                    const int64_t k = features(i);
+                    require(k >= 0 && k < f.size(), "no such feature");
+                    attribute[i] =
+                        f.all ? k / f.width : std::upper_bound(f.start.begin(), f.start.end(), k) - f.start.begin() - 1;
+                    column[i] = f.all ? static_cast<int32_t>(k % f.width) : f.column[k];
+                }
+                return nb::make_tuple(to_numpy(std::move(attribute)), to_numpy(std::move(column)));
+            },
+            "features"_a)
+        // The feature of each (attribute, column), −1 where there is none.
+        .def(
+            "find",
+            [](const FeatureRows& f, const In<int64_t>& attribute, const In<int32_t>& column) {
+                require(attribute.size() == column.size(), "one column an attribute");
+                std::vector<int64_t> out(attribute.size(), -1);
+                for (size_t i = 0; i < out.size(); ++i) {
+                    const int64_t a = attribute(i);
+                    const int32_t c = column(i);
+                    if (a < 0 || a >= f.n_attributes || c < 0 || c >= f.width) continue;
+                    if (f.all) {
+                        out[i] = a * f.width + c;
+                        continue;
+                    }
+                    const auto first = f.column.begin() + f.start[a], last = f.column.begin() + f.start[a + 1];
+                    const auto at = std::lower_bound(first, last, c);
+                    if (at != last && *at == c) out[i] = at - f.column.begin();
+                }
+                return to_numpy(std::move(out));
+            },
+            "attribute"_a, "column"_a);
+
+    nb::class_<LinearMap>(m, "LinearMap")
+        .def(
+            "__init__",
+            [](LinearMap* self, const In<int64_t>& start, const In<int32_t>& index,
+               const std::optional<In<double>>& value, const FeatureRows& features) {
+                new (self) LinearMap(checked_csr(start, index, value, features.n_attributes),
+                                     std::make_shared<FeatureRows>(features));
+            },
+            "start"_a, "index"_a, "value"_a.none(), "features"_a)
+        .def_prop_ro("n_rows", [](const LinearMap& map) { return map.rows().size(); })
+        .def_prop_ro("n_features", [](const LinearMap& map) { return map.features().size(); })
+        .def_prop_ro("n_entries", [](const LinearMap& map) { return map.rows().entries(); })
+        .def(
+            "row_sizes",
+            [](const LinearMap& map) {
+                std::vector<int64_t> sizes(map.rows().size());
+                for (int64_t r = 0; r < map.rows().size(); ++r)
+                    sizes[r] = map.rows().start[r + 1] - map.rows().start[r];
+                return to_numpy(std::move(sizes));
+            },
+            "How many attributes fire on each row.")
+        .def_prop_ro(
+            "features", [](const LinearMap& map) -> const FeatureRows& { return map.features(); },
+            nb::rv_policy::reference_internal)
+        .def(
+            "restrict",
+            [](const LinearMap& map, const In<int64_t>& features, int threads) {
+                nb::gil_scoped_release free;
+                return map.restrict(features.data(), static_cast<int64_t>(features.size()), threads);
+            },
+            "features"_a, "threads"_a = 1)
+        .def(
+            "take",
+            [](const LinearMap& map, const In<int64_t>& rows) {
+                for (size_t i = 0; i < rows.size(); ++i)
+                    require(rows(i) >= 0 && rows(i) < map.rows().size(), "a row is out of range");
+                nb::gil_scoped_release free;
+                return map.take(rows.data(), static_cast<int64_t>(rows.size()));
+            },
+            "rows"_a)
+        .def(
+            "scores",
+            [](const LinearMap& map, const In<double>& w, InOut2<double> out, int threads) {
+                require(static_cast<int64_t>(w.size()) == map.features().size(), "there must be one weight a feature");
+                require(static_cast<int64_t>(out.shape(0)) == map.rows().size()
+                            && static_cast<int64_t>(out.shape(1)) == map.features().width,
+                        "scores must be rows × columns");
+                nb::gil_scoped_release free;
+                kernels().scores(map, w.data(), out.data(), threads);
+            },
+            "w"_a, "out"_a.noconvert(), "threads"_a)
+        .def(
+            "pullback",
+            [](const LinearMap& map, const In2<double>& mu, InOut<double> out, int threads, bool squared) {
+                require(static_cast<int64_t>(out.size()) == map.features().size(), "there must be one place a feature");
+                require(static_cast<int64_t>(mu.shape(0)) == map.rows().size()
+                            && static_cast<int64_t>(mu.shape(1)) == map.features().width,
+                        "marginals must be rows × columns");
+                map.attributes();  // made under the lock
+                nb::gil_scoped_release free;
+                kernels().pullback(map, mu.data(), out.data(), squared, threads);
+            },
+            "mu"_a, "out"_a.noconvert(), "threads"_a, "squared"_a = false);
+
+    m.def(
+        "seen_features",
+        [](const In<int64_t>& start, const In<int32_t>& index, const In<int32_t>& column, int64_t n_attributes,
+           int64_t width) {
+            require(start.size() == column.size() + 1, "one column a row");
+            for (size_t r = 0; r < column.size(); ++r) require(column(r) < width, "a column is out of range");
+            return seen_features(checked_csr(start, index, std::nullopt, n_attributes), column.data(), n_attributes,
+                                 width);
+        },
+        "start"_a, "index"_a, "column"_a, "n_attributes"_a, "width"_a,
+        "The columns that each attribute meets (-1 in a row is none).");
+    m.def(
+        "distinct_rows",
+        [](const In<int64_t>& start, const In<int32_t>& index, const std::optional<In<double>>& value) {
+            Csr rows = checked_csr(start, index, value, std::numeric_limits<int32_t>::max());
+            auto [distinct, which] = distinct_rows(rows);
+            nb::object values = nb::none();
+            if (!distinct.value.empty()) values = nb::cast(to_numpy(std::move(distinct.value)));
+            return nb::make_tuple(to_numpy(std::move(distinct.start)), to_numpy(std::move(distinct.index)), values,
+                                  to_numpy(std::move(which)));
+        },
+        "start"_a, "index"_a, "value"_a.none(), "The distinct rows, and which one each row is.");
+
+    m.def(
+        "lay_out",
+        [](const LinearMap& steps, const In<int32_t>& row, int64_t n_labels, bool whole, int threads) {
+            require(steps.features().width == n_labels * n_labels, "features must be of pairs of labels");
+            std::vector<int32_t> rows(row.data(), row.data() + row.size());
+            for (const int32_t r : rows) require(r >= 0 && r < steps.rows().size(), "a step's row is out of range");
+            nb::gil_scoped_release free;
+            PairLayout out = LayoutMaker(steps, rows, n_labels).make(steps.shared_features(), whole, threads);
+            nb::gil_scoped_acquire hold;
+            return nb::make_tuple(to_numpy(std::move(out.kind)), std::move(out.matrices), to_numpy(std::move(out.row)),
+                                  to_numpy(std::move(out.row_kind)), to_numpy(std::move(out.single_start)),
+                                  to_numpy(std::move(out.single)), std::move(out.sums));
+        },
+        "steps"_a, "row"_a, "n_labels"_a, "whole"_a, "threads"_a,
+        "Which attributes of steps go into matrices, and which stay single pairs.");
+}

@@ -1,0 +1,39 @@
+// All hot loops and the table of them. Included once per instruction set, inside a namespace, by kernels.cpp, which
+// defines PARSIMON_INSTRUCTION_SET as its name. Later bodies use earlier ones, so the order matters.
+// clang-format off
+#include "kernels/exp_body.hpp"
+#include "kernels/lanes_body.hpp"
+#include "kernels/outer_sums_body.hpp"
+#include "kernels/linear_map_body.hpp"
+#include "kernels/semiring_body.hpp"
+#include "chains/pair_table_body.hpp"
+#include "chains/chain_recursions_body.hpp"
+#include "chains/tree_recursions_body.hpp"
+#include "chains/chain_marginals_body.hpp"
+#include "chains/chain_variances_body.hpp"
+#include "chains/chain_decoding_body.hpp"
+#include "chains/tree_decoding_body.hpp"
+#include "kernels/screen_body.hpp"
+#include "chains/window_body.hpp"
+#include "kernels/quadratic_descent_body.hpp"
+// clang-format on
+
+constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
+                        scores,
+                        pullback,
+                        chain_marginals,
+                        chain_variances,
+                        chain_score,
+                        chain_add,
+                        chain_argmax,
+                        chain_kbest,
+                        chain_sample,
+                        tree_argmax,
+                        tree_kbest,
+                        tree_sample,
+                        chain_window,
+                        screen_pairs,
+                        screen_nodes,
+                        descend,
+                        dot,
+                        exponentials};

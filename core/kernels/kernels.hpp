@@ -1,0 +1,78 @@
+// The hot loops, as a table of functions: one build for any processor and one for x86-64-v3 (AVX2, FMA),
+// chosen when the library is loaded. Bodies are in the files *_body.hpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace parsimon {
+
+// What the functions take has headers of its own; who calls a function includes those that it needs.
+class LinearMap;    // maps/linear_map.hpp
+struct ChainShape;  // chains/chain_shape.hpp
+struct PartScores;
+struct PartSums;
+struct ChainPosterior;  // chains/chain_posterior.hpp
+struct WindowWork;      // chains/chain_window.hpp
+struct LabelWindow;
+struct ScreenBatch;       // kernels/screening.hpp
+struct LowRankQuadratic;  // kernels/low_rank_quadratic.hpp
+
+struct Kernels {
+    const char* name;
+
+    // out[row][c] = Σ value · w[feature]; overwrites.
+    void (*scores)(const LinearMap&, const double* w, double* out, int threads);
+    // out[feature] += Σ value · mu[row][c], or value² where `squared`.
+    void (*pullback)(const LinearMap&, const double* mu, double* out, bool squared, int threads);
+
+    // log Z per sequence; node marginals [T][Y], pair marginals summed by kind [K][Y][Y] and those of single pairs
+    // summed by row [E]. node_out may be the same array as node. Scratch: [T][padded Y], twice, unless there is a
+    // posterior to be kept, which brings its own. False: some sequence has no output with a finite score.
+    bool (*chain_marginals)(const ChainShape&, const PartScores&, double* log_z, const PartSums& out, double* left,
+                            double* right, ChainPosterior* kept, int threads);
+    // From (weighted) node marginals, the variances of parts: p(1 − p) of every node, and of every pair, summed by kind
+    // (or by row), with p(x, y) taken as p(x) p(y).
+    void (*chain_variances)(const ChainShape&, const double* marginals, const PartSums& out, int threads);
+    // The score of given labels [T], per sequence.
+    void (*chain_score)(const ChainShape&, const PartScores&, const int32_t* labels, double* out, int threads);
+    // parts += times · weight at the parts of given labels [T].
+    void (*chain_add)(const ChainShape&, const int32_t* labels, double times, const PartSums& parts);
+    // The best labels [T] and their score per sequence.
+    bool (*chain_argmax)(const ChainShape&, const PartScores&, double* best, int32_t* labels, int threads);
+    // The k best outputs: labels [k][T] and scores [k][n_sequences] (−∞ where there are fewer than k).
+    void (*chain_kbest)(const ChainShape&, const PartScores&, int32_t k, double* scores, int32_t* labels, int threads);
+    // Draws from p(y) ∝ exp(score): labels [n_draws][T].
+    bool (*chain_sample)(const ChainShape&, const PartScores&, uint64_t seed, int32_t n_draws, int32_t* labels,
+                         int threads);
+
+    // The same for trees. (What is above these three takes chains and trees.)
+    bool (*tree_argmax)(const ChainShape&, const PartScores&, double* best, int32_t* labels, int threads);
+    void (*tree_kbest)(const ChainShape&, const PartScores&, int32_t k, double* scores, int32_t* labels, int threads);
+    bool (*tree_sample)(const ChainShape&, const PartScores&, uint64_t seed, int32_t n_draws, int32_t* labels,
+                        int threads);
+
+    // Marginals of the tokens in a window of one sequence (in `node`), and α of the tokens before and `right`, for
+    // those of pairs (see ChainPosterior). Steps have the matrices and the single pairs of work.rows.
+    bool (*chain_window)(WindowWork& work, const double* scores, int64_t length, int32_t n_labels, LabelWindow window,
+                         double weight);
+
+    // All features of label pairs, or of labels, whose gradient is above a threshold: ascending, with their gradients.
+    void (*screen_pairs)(const std::vector<ScreenBatch>&, double threshold, std::vector<int64_t>& features,
+                         std::vector<double>& gradients, int threads);
+    void (*screen_nodes)(const std::vector<const LinearMap*>&, const std::vector<const double*>& parts,
+                         double threshold, std::vector<int64_t>& features, std::vector<double>& gradients, int threads);
+
+    // Sweeps of coordinate descent on a quadratic with a diagonal plus low-rank matrix and an L1 norm; see
+    // quadratic_descent_body.hpp.
+    void (*descend)(const LowRankQuadratic&, const double* w, const double* l1, int sweeps, double* d, double* moment);
+
+    // A sum in a fixed order, whatever BLAS there is and however many threads it has.
+    double (*dot)(const double* a, const double* b, int64_t n);
+    void (*exponentials)(double* x, int64_t n);
+};
+
+const Kernels& kernels();           // the best for this processor
+const Kernels& baseline_kernels();  // for any processor
+
+}  // namespace parsimon

@@ -1,0 +1,30 @@
+#include <cmath>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "maps/differences.hpp"
+#include "tests/check.hpp"
+
+using namespace parsimon;
+
+TEST("differences of features add up over parts, and what cancels is left out") {
+    Csr rows;
+    rows.start = {0, 2, 3};
+    rows.index = {0, 1, 0};
+    rows.value = {1.0, 2.0, 1.0};
+    auto features = std::make_shared<FeatureRows>();
+    features->width = 3;
+    features->n_attributes = 2;
+    const LinearMap map(rows, features);
+    // One instance: row 0 from column 2 to 0, row 1 from column 0 to 2: attribute 0 cancels.
+    const std::vector<int64_t> start{0, 2, 2};
+    const std::vector<int32_t> row{0, 1}, plus{0, 2}, minus{2, 0};
+    for (const int threads : {1, 3}) {
+        const SparseVectors found =
+            feature_differences(map, {2, start.data(), row.data(), plus.data(), minus.data()}, threads);
+        CHECK((found.start == std::vector<int64_t>{0, 2, 2}));
+        CHECK((found.index == std::vector<int32_t>{3, 5}));
+        CHECK((found.value == std::vector<double>{2.0, -2.0}));
+    }
+}
