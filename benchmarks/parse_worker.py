@@ -80,8 +80,9 @@ def parsimon_parse(path: Path, source: Path, target: Path) -> dict[str, Any]:
     """Heads and relations, one thread; seconds from file to file, and of parsing alone."""
     from parsimon.data import read_treebank
     from parsimon.tasks.model_file import load_model
+    from parsimon.tasks.parsing.model import ParserModel
 
-    model = load_model(path, "parser")
+    model = load_model(path, ParserModel)
     began = clock()
     treebank = read_treebank(source, missing_heads=True)
     read = clock()

@@ -117,7 +117,7 @@ def train_ours(task: Task, train: Path, sentences: int) -> tuple[Path, Training]
     """The default parser, in the process that the command line makes; it says itself how long it took."""
     model = fresh(task.work / f"{train.stem}.model")
     command: list[str | Path] = [sys.executable, "-m", "parsimon.cli", "train", "parser", train, "-m", model]
-    command += ["--threads", "1", "--json"]
+    command += ["--n-jobs", "1", "--json"]
     command += ["--max-iter", "2"] if task.options.quick else []
     done = run(command, limit=task.options.limit)
     said = json.loads(done.lines[-1][1])

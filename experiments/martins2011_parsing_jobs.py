@@ -118,12 +118,12 @@ def learn(
     if how.l1:
         settings = {"solver": Online(epochs + refit, Decreasing(0.1), seed=seed), "penalty": L1(size)}
     began = time.process_time()
-    training = ParserTraining(relations=None, seed=seed, threads=threads, **settings)
+    training = ParserTraining(relations=None, random_state=seed, n_jobs=threads, **settings)
     task = training.prepare(ArcFeatures(templates), train)
     chosen_in = time.process_time() - began
     result = training.solve(task)
     seconds = time.process_time() - began
-    model = ParserModel(task.model(result.weights), None, False, task.single_root, {})
+    model = task.model(result, {})
     del task
     heads, tokens_a_second = parsed(model, test, threads)
     return {

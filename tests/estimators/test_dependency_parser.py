@@ -21,6 +21,7 @@ from parsimon.selection import GroupLassoPath, InformationGain, Sparseptron
 from parsimon.structures import Arborescence, ArcParts, is_projective
 from parsimon.tasks.model_file import dump_model, parse_model
 from parsimon.tasks.parsing.metrics import compare_treebanks
+from parsimon.tasks.sequences.model import SequenceModel
 from toy_treebanks import grammar, random_treebank
 
 TRAIN, TEST = grammar(60, seed=1), grammar(30, seed=2)
@@ -138,7 +139,7 @@ def test_a_model_file_gives_the_same_parser_again(parser, tmp_path):
     assert dump_model(again.model_) == path.read_bytes()
     assert again.templates_ == parser.templates_
     with pytest.raises(ParsimonError, match="is a parser model, but a sequence model is needed"):
-        load_model(path, "sequence")
+        load_model(path, SequenceModel)
 
 
 def test_a_parser_without_relations(tmp_path):
@@ -179,6 +180,41 @@ def test_the_scikit_learn_contract(parser):
     assert again.predict(TEST).to_bytes() == parser.predict(TEST).to_bytes()
     assert parser.n_features_ == len(parser.coef_) > 0
     assert parser.n_iter_ == 5
+
+
+def test_parameters_are_described_once():
+    described = DependencyParser.__doc__
+    for name in DependencyParser().get_params():
+        assert described.count(f"\n    {name} : ") == 1
+    assert repr(DependencyParser("martins-parsing", l2=0.5)) == (
+        "DependencyParser(l2=0.5, templates='martins-parsing')"
+    )
+
+
+def test_a_fit_that_was_killed_goes_on(tmp_path):
+    def kill(event):
+        if event.iteration == 2:
+            raise RuntimeError("killed")
+
+    settings = {"max_iter": 5, "checkpoint": tmp_path / "run", "checkpoint_every": 1e-9}
+    with pytest.raises(RuntimeError, match="killed"):
+        DependencyParser(**settings, callback=kill).fit(TRAIN)
+    seen = []
+    resumed = DependencyParser(**settings, resume=True, callback=seen.append).fit(TRAIN)
+    assert [event.iteration for event in seen] == [2, 3, 4]
+    assert dump_model(resumed.model_) == dump_model(DependencyParser(max_iter=5).fit(TRAIN).model_)
+
+
+def test_progress_is_said_on_standard_error(capsys):
+    DependencyParser(max_iter=2, verbose=1).fit(TRAIN)
+    assert "objective" in capsys.readouterr().err
+
+
+def test_a_time_limit_leaves_a_whole_parser():
+    parser = DependencyParser(max_iter=50, time_limit=1e-9).fit(TRAIN)
+    assert parser.status_ == "stopped at the time limit"
+    assert parser.n_iter_ == 1
+    assert compare_treebanks(TEST, parser.predict(TEST)).las > 0.5
 
 
 def test_the_same_seed_and_any_threads_give_the_same_model():
@@ -225,7 +261,16 @@ def test_sentences_may_weigh():
         ({"templates": "nothing"}, TRAIN, "no preset of that name; presets are mcdonald"),
         ({"decoding": "best"}, TRAIN, "decoding must be one of mst, minimum-risk"),
         ({"solver": "sgd-l1"}, TRAIN, "sgd-l1 needs sequences"),
-        ({"l1": -1.0}, TRAIN, "-1"),
+        ({"l1": -1.0}, TRAIN, "l1 must be a number, zero or more, not -1.0"),
+        ({"loss": "squared"}, TRAIN, "loss must be one of log, hinge, perceptron, not 'squared'"),
+        ({"relations": "nothing"}, TRAIN, "no preset of that name; presets are mcdonald"),
+        ({"relation_epochs": 0}, TRAIN, "relation_epochs must be a whole number, 1 or more, not 0"),
+        ({"prune": -1}, TRAIN, "prune must be a number, zero or more, not -1"),
+        ({"max_iter": 2.5}, TRAIN, "max_iter must be a whole number, 1 or more, not 2.5"),
+        ({"time_limit": 0}, TRAIN, "time_limit must be a number above zero, not 0"),
+        ({"patience": 0}, TRAIN, "patience must be a whole number, 1 or more, not 0"),
+        ({"resume": True}, TRAIN, "there is no checkpoint to resume from; name one"),
+        ({"memory": "1M"}, TRAIN, "memory"),
         ({"n_jobs": 0}, TRAIN, "n_jobs"),
         ({}, [["a", "b"]], "a parser learns from a Treebank, not from list"),
         ({}, TRAIN.with_heads(np.full(TRAIN.n_tokens, -1)), "sentence 1: a word has no head"),

@@ -13,7 +13,7 @@ and writing changes heads and relations in them: a file that is read and written
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Literal, overload
@@ -97,6 +97,10 @@ class Treebank(Sequence["Treebank"]):
         number[order] = np.arange(len(seen), dtype=np.int32)
         names = self.strings.get_all(np.ascontiguousarray(seen[order]))
         return Labels(number[inverse], self.lengths, names)
+
+    def content(self) -> Iterator[Any]:
+        """What tells it apart, for fingerprints: the text, and the trees, which may be others than those in it."""
+        yield from (self.format, self.text, self.lengths, self.heads, self.relations)
 
     def ids(self, column: str) -> IntArray:
         """The string ids of a column, named as in either format: ``upos`` and ``cpostag`` are the same."""

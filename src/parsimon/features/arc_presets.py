@@ -27,11 +27,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import combinations
+from pathlib import Path
 
 from parsimon.errors import ParsimonError
 from parsimon.features.arc_templates import ArcTemplates
 
-__all__ = ["arc_preset", "arc_preset_names"]
+__all__ = ["arc_preset", "arc_preset_names", "as_arc_templates"]
 
 ARC = ("", "dir", "dist", "dir+dist")
 BESIDE = ("h-1.upos", "h+1.upos", "m-1.upos", "m+1.upos")
@@ -54,6 +55,20 @@ def arc_preset(name: str) -> ArcTemplates:
 def arc_preset_names() -> list[str]:
     """The names of all presets."""
     return list(PRESETS)
+
+
+def as_arc_templates(templates: str | Path | ArcTemplates) -> ArcTemplates:
+    """Templates by the name of a preset, from a file, or as they are."""
+    if isinstance(templates, ArcTemplates):
+        return templates
+    if str(templates) in PRESETS:
+        return arc_preset(str(templates))
+    if not Path(templates).exists():
+        raise ParsimonError(
+            f"there is no file {str(templates)!r} of arc templates and no preset of that name; "
+            f"presets are {', '.join(PRESETS)}."
+        )
+    return ArcTemplates.load(templates)
 
 
 def _templates(conjunctions: Iterable[Iterable[str]], arcs: Iterable[str]) -> ArcTemplates:

@@ -1,14 +1,14 @@
 """Checkpoints: what a training has done so far, to go on from after it was killed.
 
 A checkpoint is a safetensors file. Its header has the mark of the training it belongs to, what was found out before
-learning, the fits that are done and the one on its way; its arrays are their weights, and the solver's own state.
+learning, the fits that are done and those that are not; its arrays are their weights, and the solvers' own state.
 """
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -82,7 +82,12 @@ class Checkpoint:
     seconds: float = 0.0
     values: dict[str, dict[str, Any]] = field(default_factory=dict)  # found out before learning, by name
     finished: dict[str, Finished] = field(default_factory=dict)
-    running: Running | None = None
+    running: dict[str, Running] = field(default_factory=dict)  # begun, but not done
+
+    def only(self, names: Collection[str]) -> None:
+        """Forgets all other fits."""
+        self.finished = {name: each for name, each in self.finished.items() if name in names}
+        self.running = {name: each for name, each in self.running.items() if name in names}
 
     def save(self, path: Path) -> None:
         """Writes it whole or not at all."""
@@ -98,7 +103,9 @@ class Checkpoint:
                 _finished_header(name, each.result, arrays, f"finished.{i}.")
                 for i, (name, each) in enumerate(self.finished.items())
             ],
-            "running": None if self.running is None else _running_header(self.running, arrays),
+            "running": [
+                _running_header(each, arrays, f"running.{i}.") for i, each in enumerate(self.running.values())
+            ],
         }
         packed = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
         content = save(packed, metadata={"parsimon-checkpoint": json.dumps(header)})
@@ -117,7 +124,6 @@ class Checkpoint:
         with _reading(path) as (arrays, header):
             if header["format"] != FORMAT:
                 raise ValueError(f"format {header['format']}, not {FORMAT}")
-            running = header["running"]
             checkpoint = cls(
                 str(header["mark"]),
                 float(header["seconds"]),
@@ -126,7 +132,10 @@ class Checkpoint:
                     str(told["name"]): Finished(_result(told, arrays, f"finished.{i}."))
                     for i, told in enumerate(header["finished"])
                 },
-                None if running is None else _running(running, arrays),
+                {
+                    str(told["name"]): _running(told, arrays, f"running.{i}.")
+                    for i, told in enumerate(header["running"])
+                },
             )
         if checkpoint.mark != mark:
             raise ParsimonError(
@@ -145,20 +154,26 @@ def lasting_settings(solver: str | Solver, *more: Any) -> list[Any]:
 
 def ended(solver: Solver, start: Weights, monitor: Monitor) -> Result | None:
     """The result of a fit that was killed after learning had come to its end, or None if there is more to learn."""
-    if start.state is None or not monitor.history:
+    past = len(monitor.history) - (monitor.counted_from or 0)
+    if not past:
         return None
     event, validation = monitor.history[-1], monitor.validation
     status = None
-    if len(monitor.history) - (monitor.counted_from or 0) >= getattr(solver, "epochs", np.inf):
+    if start.state is not None and past >= getattr(solver, "epochs", np.inf):
         status = Status.DONE
-    elif validation is not None and validation.exhausted:
+    elif start.state is not None and validation is not None and validation.exhausted:
         status = Status.DEVELOPMENT
+    elif monitor.max_iter is not None and past > monitor.max_iter:
+        status = Status.ITERATIONS
     if status is None:
         return None
-    weights, objective = replace(start, state=None), event.objective
+    weights = replace(start, state=None)
     if validation is not None and validation.best_iterate is not None:
-        weights, objective = validation.best_iterate.weights, validation.best_iterate.objective
-    return Result(weights, status, objective, history=monitor.history)
+        best = validation.best_iterate
+        return Result(best.weights, status, best.objective, history=monitor.history)
+    return Result(
+        weights, status, event.objective, event.kkt, event.gap, monitor.history, support=event.support
+    )
 
 
 # --- The parts of the file ------------------------------------------------------------------------------------
@@ -227,32 +242,33 @@ def _result(told: dict[str, Any], arrays: Arrays, prefix: str) -> Result:
     )
 
 
-def _running_header(running: Running, arrays: Arrays) -> dict[str, Any]:
+def _running_header(running: Running, arrays: Arrays, prefix: str) -> dict[str, Any]:
     told: dict[str, Any] = {
         "name": running.name,
-        "n_features": _put_weights(running.weights, arrays, "running."),
+        "n_features": _put_weights(running.weights, arrays, prefix),
         "history": [asdict(event) for event in running.history],
         "counted_from": running.counted_from,
         "best": None,
     }
     if running.weights.state is not None:
-        arrays.update({f"running.state.{name}": values for name, values in running.weights.state().items()})
+        state = running.weights.state()
+        arrays.update({f"{prefix}state.{name}": values for name, values in state.items()})
     if running.best is not None:
         best = running.best
-        _put_weights(best.weights, arrays, "running.best.")
+        _put_weights(best.weights, arrays, f"{prefix}best.")
         told["best"] = [best.score, best.since, best.objective, best.kept]
     return told
 
 
-def _running(told: dict[str, Any], arrays: Arrays) -> Running:
-    weights, best = _weights(arrays, "running.", told["n_features"]), None
-    prefix = "running.state."
-    state = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+def _running(told: dict[str, Any], arrays: Arrays, prefix: str) -> Running:
+    weights, best = _weights(arrays, prefix, told["n_features"]), None
+    own = f"{prefix}state."
+    state = {name.removeprefix(own): values for name, values in arrays.items() if name.startswith(own)}
     if state:
         weights = replace(weights, state=lambda: state)
     if told["best"] is not None:
         score, since, objective, kept = told["best"]
-        at = _weights(arrays, "running.best.", told["n_features"])
+        at = _weights(arrays, f"{prefix}best.", told["n_features"])
         best = Best(float(score), int(since), float(objective), float(kept), at)
     history = [Event.from_told(event) for event in told["history"]]
     return Running(str(told["name"]), weights, history, int(told["counted_from"]), best)

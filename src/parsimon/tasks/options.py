@@ -83,9 +83,10 @@ def _short(number: float) -> str:
     return "zero" if number == 0 else f"{number:g}"
 
 
-def option(default: Any, help: str, section: str, **more: Any) -> Any:
+def option(default: Any, help: str, section: str, *, positional: bool = False, **more: Any) -> Any:
     """A field with an option's default and description."""
-    return field(default=default, kw_only=True, metadata={"option": Option(help, section, **more)})
+    described = Option(help, section, **more)
+    return field(default=default, kw_only=not positional, metadata={"option": described})
 
 
 def changed(base: type, name: str, default: Any, *, positional: bool = False, **more: Any) -> Any:

@@ -222,7 +222,8 @@ class Run:
     """One training on its way: its clock and limits, who listens, and what of it is done already.
 
     A training is a sequence of fits with names. A checkpoint keeps the results of those that are done and how far the
-    one on its way has come; a run that is resumed goes through the same names, and only does what is left.
+    others have come: the one on its way, and those before it that a limit has cut short. A run that is resumed goes
+    through the same names, and only does what is left.
     """
 
     def __init__(
@@ -239,6 +240,7 @@ class Run:
         self._path: Path | None = None
         self._every = float("inf")
         self._kept = Checkpoint("")
+        self._passed: set[str] = set()  # the fits that were come to
 
     def keep_in(self, path: Path, every: float, mark: str, *, resume: bool) -> None:
         """Keeps a checkpoint; resuming takes up the one that is there, if it has the same mark."""
@@ -274,6 +276,7 @@ class Run:
         """What is found out before learning. It may have taken long, so it is kept at once and not found out again."""
         if name in self._kept.values:
             return from_dict(self._kept.values[name])
+        self._write()  # so that there is something to resume, even if it is only the beginning
         value = find_out()
         self._kept.values[name] = to_dict(value)
         self._write()
@@ -298,6 +301,7 @@ class Run:
         A fit that is `needed` for others leaves no model that could be the best so far: Ctrl-C during it ends
         everything. One that a limit has cut short goes on when the run is resumed, unless that is a `proper_end`.
         """
+        self._passed.add(name)
         done = self._kept.finished.get(name)
         if done is not None:
             return done.result
@@ -310,23 +314,27 @@ class Run:
             history=list(history),
             counted_from=len(history),
         )
-        if self._kept.running is not None and self._kept.running.name == name:
-            start = self._kept.running.take_up(monitor)
+        running = self._kept.running.get(name)
+        if running is not None:
+            start = running.take_up(monitor)
         self.watch.fit(max_iter, getattr(solver, "tol", None) if start.n_active == 0 else None)
         if self._path is not None:
             monitor.checkpoint, monitor.checkpoint_every = partial(self._keep, name, monitor), self._every
-        result = ended(solver, start, monitor) or drive(solver, problem, start, monitor)
+        result = ended(solver, start, monitor)
+        if result is None:
+            self._kept.only(self._passed)  # what comes after may be made of weights that change now
+            result = drive(solver, problem, start, monitor)
         if needed and result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         if result.status not in CUT_SHORT or result.status in proper_end:
             self._kept.finished[name] = Finished(result)
-            self._kept.running = None
+            self._kept.running.pop(name, None)
             if not needed:
                 self._write()
         return result
 
     def _keep(self, name: str, monitor: Monitor, weights: Weights, *_: Any) -> None:
-        self._kept.running = Running.of(name, weights, monitor)
+        self._kept.running[name] = Running.of(name, weights, monitor)
         self._kept.seconds = self.seconds
         assert self._path is not None
         self._kept.save(self._path)

@@ -209,6 +209,23 @@ def test_resuming_remembers_the_best_on_the_development_set_and_how_long_ago_tha
     assert len(resumed.info["history"]) <= 61
 
 
+def test_what_a_limit_of_iterations_has_cut_short_is_not_lost_in_the_fit_that_follows(
+    data: Any, tmp_path: Path
+) -> None:
+    training = SequenceTraining(l1=0.2, l2=0.01, max_iter=4, debias=0.5, checkpoint=tmp_path / "run")
+    whole = training.fit(space(), *data)
+    assert whole.info["status"] == Status.ITERATIONS.value
+    killed(training, 5, *data)  # in the first iteration of debiasing
+    seen: list[Any] = []
+    resumed = replace(training, resume=True, callback=seen.append).fit(space(), *data)
+    assert seen[0].iteration == 5
+    assert dump_model(resumed) == dump_model(whole)
+    before = len(seen)
+    replace(training, resume=True, max_iter=8, callback=seen.append).fit(space(), *data)
+    again = [event.iteration for event in seen[before:]]
+    assert again[:5] == [5, 6, 7, 8, 9]  # four more, and debiasing of what these have changed
+
+
 def test_a_checkpoint_of_something_else_is_refused(data: Any, tmp_path: Path) -> None:
     X, y = data
     training = SequenceTraining(checkpoint=tmp_path / "run")

@@ -21,7 +21,8 @@ from parsimon.structures.arborescence import Arborescence, ArcParts
 from parsimon.structures.projectivity import is_projective
 from parsimon.tasks.sequences.model import SequenceModel
 
-DECODINGS = ("mst", "minimum-risk")
+MST, MINIMUM_RISK = "mst", "minimum-risk"
+DECODINGS = (MST, MINIMUM_RISK)
 
 
 @dataclass(frozen=True)
@@ -87,14 +88,14 @@ class ParserModel:
                 )
 
     def decode(
-        self, treebank: Treebank, *, decoding: str = "mst", given_heads: bool = False, threads: int = 1
+        self, treebank: Treebank, *, decoding: str = MST, given_heads: bool = False, threads: int = 1
     ) -> IntArray:
         """The head of every word: those of the best tree, or of the one with the fewest wrong heads expected."""
         if decoding not in DECODINGS:
             raise ParsimonError(f"decoding must be one of {', '.join(DECODINGS)}, not {decoding!r}.")
         heads = np.empty(treebank.n_tokens, np.int32)
         for _, tokens, trees, scores in self.scored(treebank, threads, given_heads=given_heads):
-            heads[tokens] = trees.argmax(scores)[1] if decoding == "mst" else trees.minimum_risk(scores)
+            heads[tokens] = trees.argmax(scores)[1] if decoding == MST else trees.minimum_risk(scores)
         return heads
 
     def marginals(
@@ -132,7 +133,7 @@ class ParserModel:
         return Labels(ids, treebank.lengths, self.relations.labels)
 
     def parse(
-        self, treebank: Treebank, *, decoding: str = "mst", given_heads: bool = False, threads: int = 1
+        self, treebank: Treebank, *, decoding: str = MST, given_heads: bool = False, threads: int = 1
     ) -> Treebank:
         """The same sentences with predicted heads and relations; everything else in them stays as it is."""
         heads = self.decode(treebank, decoding=decoding, given_heads=given_heads, threads=threads)

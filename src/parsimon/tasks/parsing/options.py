@@ -1,0 +1,81 @@
+"""The options of training dependency parsers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parsimon.tasks.options import (
+    INTEGER,
+    LEARNING,
+    SWITCH,
+    DevelopmentOptions,
+    PenaltyOptions,
+    PruningOptions,
+    SelectionOptions,
+    TrainingOptions,
+    changed,
+    option,
+)
+
+if TYPE_CHECKING:
+    from parsimon.features.arc_templates import ArcTemplates
+    from parsimon.losses import Loss
+    from parsimon.selection import Selection
+    from parsimon.solvers import Solver
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ParserOptions(SelectionOptions, PenaltyOptions, PruningOptions, DevelopmentOptions, TrainingOptions):
+    """What there is to say of a parser, besides the templates of its arcs."""
+
+    loss: str | Loss = option(
+        "hinge",
+        "'log' makes a conditional random field over trees.",
+        LEARNING,
+        choices=("log", "hinge", "perceptron"),
+    )
+    solver: str | Solver = changed(
+        TrainingOptions,
+        "solver",
+        "mira",
+        help="The algorithm: 'mira' (for the hinge loss) and 'sgd' learn online; 'auto' takes the first that fits the "
+        "loss and the penalty.",
+    )
+    max_iter: int | None = changed(TrainingOptions, "max_iter", None, shown="10 epochs of online learning")
+    selection: Selection | None = changed(
+        SelectionOptions,
+        "selection",
+        None,
+        help="A first stage that chooses templates, for instance Sparseptron(budget=200). All other options apply to "
+        "the second stage.",
+    )
+    cutoff: int = changed(
+        SelectionOptions, "cutoff", 1, help="Leave out attributes that fire on less than N arcs of the trees."
+    )
+    projective: bool = option(False, "Only trees whose arcs do not cross.", LEARNING, kind=SWITCH)
+    single_root: bool | None = option(
+        None,
+        "Whether one word only may hang on the root.",
+        LEARNING,
+        kind=SWITCH,
+        shown="as in the trees to learn from",
+        flags=("--single-root/--many-roots",),
+    )
+    relations: str | Path | ArcTemplates | None = option(
+        "relations",
+        "The templates that name the relations of words to their heads, in a second step: a preset's name, a file, or "
+        "ArcTemplates. None leaves relations out.",
+        LEARNING,
+        from_python_only=True,
+        lasting=False,  # their text is part of what tells runs apart
+    )
+    relation_epochs: int = option(
+        10,
+        "How many epochs to learn relations.",
+        LEARNING,
+        kind=INTEGER,
+        least=1,
+        from_python_only=True,
+    )
