@@ -39,6 +39,7 @@ class Estimator(BaseEstimator):
     def _training(self, **more: Any) -> Any:
         """The training that the parameters describe; `more` takes the place of some."""
         settings = values_of(self.training_class, self)
+        settings["random_state"] = self._options.seed  # one number a fit, also of a RandomState
         if self._options.verbose:
             began = time.perf_counter()
             left = TimeLeft(self._options.max_iter, self._options.time_limit)

@@ -106,7 +106,12 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         self.check()
         memory = parse_size(self.memory) if isinstance(self.memory, str) else self.memory
         with at_most(memory):
-            return self.train(data, self.start_run(data, began, phase), dev=dev, start=start)
+            run = self.start_run(data, began, phase)
+            try:
+                return self.train(data, run, dev=dev, start=start)
+            except KeyboardInterrupt:  # there is no model yet, but what is done need not be done again
+                run.keep_what_is_done()
+                raise
 
     def start_run(self, data: Data, began: float | None = None, phase: Phase = lambda text: None) -> Run:
         """The clock, the limits and the checkpoint of one training."""
@@ -127,14 +132,19 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
 
     def solver_for(self, task: Task[Any]) -> Solver:
         """The solver, set up for a problem."""
+        return self.set_up(task.problem, task.features)
+
+    def set_up(self, problem: Problem, features: Any = None, *, unit: int | None = None) -> Solver:
+        """The solver, set up for a problem that is not a task."""
         return set_up_solver(
             self.solver,
-            task.problem,
+            problem,
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=self.seed,
             n_threads=self.n_threads,
-            features=task.features,
+            unit=unit,
+            features=features,
         )
 
     def solve(
@@ -218,12 +228,14 @@ class Run:
         self._path: Path | None = None
         self._every = float("inf")
         self._kept = Checkpoint("")
+        self._written = self.began
 
     def keep_in(self, path: Path, every: float, mark: str, *, resume: bool) -> None:
         """Keeps a checkpoint; resuming takes up the one that is there, if it has the same mark."""
         self._path, self._every = path, every or float("inf")
         self._kept = Checkpoint.load(path, mark) if resume else Checkpoint(mark)
         self.began -= self._kept.seconds
+        self._written = time.perf_counter()
 
     @property
     def seconds(self) -> float:
@@ -254,6 +266,11 @@ class Run:
         self._write()
         return value
 
+    def done(self, name: str) -> Result | None:
+        """The result of a fit that is done, for callers to whom its problem is work to make."""
+        done = self._kept.finished.get(name)
+        return None if done is None else done.result
+
     def fit(
         self,
         name: str,
@@ -265,6 +282,7 @@ class Run:
         validation: Validation | None = None,
         history: Sequence[Event] = (),
         needed: bool = False,
+        whole: bool = False,
         proper_end: Sequence[Status] = (),
         callbacks: Sequence[Callable[[Event], Any]] | None = None,
     ) -> Result:
@@ -272,10 +290,12 @@ class Run:
 
         A fit that is `needed` for others leaves no model that could be the best so far: Ctrl-C during it ends
         everything. One that a limit has cut short goes on when the run is resumed, unless that is a `proper_end`.
+        A solver without a state that is started again in the middle comes to the same optimum, but not to the same
+        bits. So a fit that is `whole` starts from its beginning if the run was killed during it.
         """
-        done = self._kept.finished.get(name)
+        done = self.done(name)
         if done is not None:
-            return done.result
+            return done
         monitor = Monitor(
             max_iter=max_iter,
             time_limit=self.time_limit,
@@ -287,17 +307,31 @@ class Run:
         )
         if self._kept.running is not None and self._kept.running.name == name:
             start = self._kept.running.take_up(monitor)
-        if self._path is not None:
+        if whole:
+            monitor.checkpoint, monitor.checkpoint_every = self._write_when_due, 0.0
+        elif self._path is not None:
             monitor.checkpoint, monitor.checkpoint_every = partial(self._keep, name, monitor), self._every
         result = ended(solver, start, monitor) or drive(solver, problem, start, monitor)
         if needed and result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
+        if whole:  # as it would come back from a checkpoint
+            result = replace(result, weights=result.weights.nonzero())
         if result.status not in CUT_SHORT or result.status in proper_end:
             self._kept.finished[name] = Finished(result)
             self._kept.running = None
             if not needed:
                 self._write()
+            elif whole:
+                self._write_when_due()
+        elif whole and not needed:
+            self._kept.running = Running.of(name, result.weights, monitor)
+            self._write()
         return result
+
+    def keep_what_is_done(self) -> None:
+        """Writes the checkpoint, unless nothing is done: then one that is there may be of more use."""
+        if self._kept.finished or self._kept.values or self._kept.running is not None:
+            self._write()
 
     def _keep(self, name: str, monitor: Monitor, weights: Weights, *_: Any) -> None:
         self._kept.running = Running.of(name, weights, monitor)
@@ -305,10 +339,15 @@ class Run:
         assert self._path is not None
         self._kept.save(self._path)
 
+    def _write_when_due(self, *_: Any) -> None:
+        if time.perf_counter() - self._written >= self._every:
+            self._write()
+
     def _write(self) -> None:
         if self._path is not None:
             self._kept.seconds = self.seconds
             self._kept.save_or_warn(self._path)
+            self._written = time.perf_counter()
 
 
 # --- Parts of trainings ---------------------------------------------------------------------------------------
