@@ -93,7 +93,7 @@ class Labelling:
     ) -> SequenceTraining:
         """With these settings."""
         return SequenceTraining(
-            penalty=penalty, solver=solver, callbacks=callbacks, threads=threads, order=self.order
+            penalty=penalty, solver=solver, callback=callbacks, n_jobs=threads, order=self.order
         )
 
 
@@ -402,7 +402,7 @@ def recover(
         "belief propagation, EBIC": {"alpha": "ebic", "loss": "log"},
     }.items():
         began = time.perf_counter()
-        network = MarkovNetwork(threads=threads, random_state=0, **settings).fit(made.X)
+        network = MarkovNetwork(n_jobs=threads, random_state=0, **settings).fit(made.X)
         found = {tuple(sorted(map(int, edge))) for edge in network.model_.edges}
         out[name] = precision_recall(found, true) | {"seconds": time.perf_counter() - began}
     began = time.perf_counter()

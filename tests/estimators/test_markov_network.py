@@ -30,7 +30,7 @@ from toy_networks import chain, fitted, pairs, potts
 
 @pytest.mark.parametrize("alpha", ["bic", "ebic"])
 def test_a_chain_is_found(alpha: str) -> None:
-    network = MarkovNetwork(alpha, n_alphas=12, threads=2).fit(chain().X)
+    network = MarkovNetwork(alpha, n_alphas=12, n_jobs=2).fit(chain().X)
     assert network.edges_ == pairs(chain())
     assert np.array_equal(np.sign(network.edge_weights_), np.sign(chain().weights))
     np.testing.assert_allclose(network.edge_weights_, chain().weights, atol=0.3)  # shrunk
@@ -82,7 +82,7 @@ def test_weights_satisfy_the_optimality_conditions() -> None:
     training = NetworkTraining(alpha=30.0, penalty="l1", tol=1e-9)
     task = training.prepare(DiscreteTable.learn(chain().X))
     problem = training.problem(task, 30.0)
-    result = training.solve(problem, training.independent(problem, task))
+    result = training.minimise(problem, training.independent(problem, task))
     w = result.weights.dense()
     kept = task.edges_of(result.weights)
     assert network.model_.edges.tolist() == task.edges[kept].tolist()
@@ -105,8 +105,8 @@ def test_the_strength_of_the_path_is_where_edges_begin() -> None:
     training = NetworkTraining()
     table = DiscreteTable.learn(chain().X)
     top = training.max_alpha(training.prepare(table))
-    assert len(NetworkTraining(alpha=top * 1.01).fit(table).model.edges) == 0
-    assert len(NetworkTraining(alpha=top * 0.98).fit(table).model.edges) in (1, 2)
+    assert len(NetworkTraining(alpha=top * 1.01).fit(table).edges) == 0
+    assert len(NetworkTraining(alpha=top * 0.98).fit(table).edges) in (1, 2)
 
 
 def test_same_bits_for_any_number_of_threads() -> None:
@@ -116,7 +116,7 @@ def test_same_bits_for_any_number_of_threads() -> None:
         {"alpha": 10.0, "loss": "log"},
     ):
         one, three = (
-            MarkovNetwork(threads=threads, random_state=0, **settings).fit(potts().X)  # type: ignore[arg-type]
+            MarkovNetwork(n_jobs=threads, random_state=0, **settings).fit(potts().X)  # type: ignore[arg-type]
             for threads in (1, 3)
         )
         assert one.model_.weights.tobytes() == three.model_.weights.tobytes()
@@ -166,20 +166,30 @@ def test_one_column() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"alpha": 0}, "alpha is 0; give a number above zero"),
-        ({"alpha": "aic"}, "alpha is 'aic'; give a number above zero, or one of bic, ebic, cv"),
+        ({"alpha": 0}, "alpha must be a number above zero, or one of bic, ebic, cv, not 0"),
+        ({"alpha": "aic"}, "alpha must be a number above zero, or one of bic, ebic, cv, not 'aic'"),
         ({"alpha": None}, "alpha is None, which leaves the strength to a penalty object"),
-        ({"alpha": float("inf")}, "alpha is inf"),
-        ({"penalty": "ridge"}, "there is no penalty 'ridge'; choose from auto, l1, group"),
-        ({"loss": "hinge"}, "there is no loss 'hinge' for networks"),
-        ({"inference": "mcmc"}, "inference is 'mcmc'; choose from bp, exact"),
-        ({"node_share": 0}, "node_share is 0; give a number above zero"),
-        ({"alpha_min_ratio": 1}, "alpha_min_ratio is 1; give a number between 0 and 1"),
-        ({"n_alphas": 1}, "n_alphas is 1; give a whole number that is 2 or more"),
-        ({"cv": 1}, "cv is 1"),
-        ({"stability": 1}, "stability is 1"),
-        ({"stability": 10, "stability_threshold": 0}, "stability_threshold is 0"),
-        ({"threads": 0}, "threads is 0"),
+        ({"alpha": float("inf")}, "alpha must be a number above zero, .* not inf"),
+        ({"alpha": True}, "alpha must be a number above zero, .* not True"),
+        ({"penalty": "ridge"}, "penalty must be one of auto, l1, group, not 'ridge'"),
+        ({"loss": "hinge"}, "loss must be one of pseudo-likelihood, log, not 'hinge'"),
+        ({"inference": "mcmc"}, "inference must be one of bp, exact, not 'mcmc'"),
+        ({"node_share": 0}, "node_share must be a number above zero, not 0"),
+        ({"gamma": -1}, "gamma must be a number, zero or more, not -1"),
+        ({"alpha_min_ratio": 1}, "alpha_min_ratio must be a number above zero and below 1, not 1"),
+        ({"alpha_min_ratio": 0}, "alpha_min_ratio must be a number above zero, not 0"),
+        ({"n_alphas": 1}, "n_alphas must be a whole number, 2 or more, not 1"),
+        ({"patience": 0}, "patience must be a whole number, 1 or more, not 0"),
+        ({"cv": 1}, "cv must be a whole number, 2 or more, not 1"),
+        ({"stability": 1}, "stability must be a whole number, 2 or more, not 1"),
+        (
+            {"stability": 10, "stability_threshold": 2},
+            "stability_threshold must be a number above zero and not above 1, not 2",
+        ),
+        ({"max_states": 1}, "max_states must be a whole number, 2 or more, not 1"),
+        ({"unit": 0}, "unit must be a whole number, 1 or more, not 0"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number and not 0"),
+        ({"resume": True}, "there is no checkpoint to resume from; name one"),
         ({"solver": "magic"}, "there is no solver called 'magic'"),
         ({"solver": "fista", "unit": 5, "alpha": 1.0}, "the solver fista adds no units of features"),
         ({"penalty": L1(1.0), "alpha": "cv", "cv": 500}, "cv is 500, but there are only 100 rows"),
@@ -222,7 +232,7 @@ def test_a_network_that_is_too_wide_for_exact_scores_says_so() -> None:
         tuple(f"x{v}" for v in range(n)), ((0, 1),) * n, edges, np.full(n + len(edges), 0.01)
     )
     network = MarkovNetwork()
-    network._take_model(model)
+    network._take(model)
     X = np.zeros((3, n), int)
     with pytest.raises(ParsimonError, match="use belief propagation"):
         network.score(X, method="exact")
@@ -242,7 +252,7 @@ def test_penalties_by_hand() -> None:
 
 
 def test_parameters_are_only_stored() -> None:
-    network = MarkovNetwork("nonsense", penalty="nonsense", threads=-3)
+    network = MarkovNetwork("nonsense", penalty="nonsense", n_jobs=-3)
     assert network.get_params()["alpha"] == "nonsense"
     again = clone(network.set_params(alpha=3.0))
     assert again.get_params() == network.get_params()
@@ -291,6 +301,36 @@ def test_ctrl_c() -> None:
     for settings in ({"alpha": "bic"}, {"alpha": "cv"}):
         with pytest.raises(KeyboardInterrupt):
             MarkovNetwork(callback=press, **settings).fit(chain().X)  # type: ignore[arg-type]
+
+
+def test_what_is_random_follows_from_the_seed() -> None:
+    X, settings = chain().X[:200], {"alpha": 10.0, "stability": 3}
+    one = MarkovNetwork(random_state=7, **settings).fit(X)
+    assert one.stability_ == MarkovNetwork(random_state=7, **settings).fit(X).stability_
+    training = NetworkTraining(random_state=7, **settings)
+    assert training.fit(DiscreteTable.learn(X)).weights.tobytes() == one.model_.weights.tobytes()
+    drawn = np.random.RandomState(7).randint(2**31 - 1)
+    of_state = MarkovNetwork(random_state=np.random.RandomState(7), **settings).fit(X)
+    assert of_state.model_.info["random_state"] == drawn
+
+
+def test_parameters_are_explained() -> None:
+    text = MarkovNetwork.__doc__
+    assert text is not None
+    for name in MarkovNetwork().get_params():
+        assert f"    {name} : " in text
+
+
+def test_a_strength_may_be_text_as_a_command_has_it() -> None:
+    assert MarkovNetwork("20").fit(chain().X).alpha_ == 20.0
+
+
+def test_more_states_than_allowed_are_refused() -> None:
+    from parsimon.data.discrete_table import MAX_STATES
+
+    assert MarkovNetwork().max_states == MAX_STATES
+    with pytest.raises(ParsimonError, match="has 3 different values, and 2 states are the most"):
+        MarkovNetwork(max_states=2).fit(potts().X)
 
 
 # ---- graphs and pictures -------------------------------------------------------------------------------------

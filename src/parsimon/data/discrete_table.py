@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -54,6 +54,10 @@ class DiscreteTable:
     def arity(self) -> IntArray:
         """How many states each column has."""
         return np.array([len(states) for states in self.categories], np.int64)
+
+    def content(self) -> Iterator[Any]:
+        """What tells tables apart; fingerprints are made of it."""
+        yield from (self.names, self.categories, self.codes)
 
     def __len__(self) -> int:
         return len(self.codes)

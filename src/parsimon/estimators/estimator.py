@@ -38,7 +38,9 @@ class Estimator(BaseEstimator):
 
     def _training(self, **more: Any) -> Any:
         """The training that the parameters describe; `more` takes the place of some."""
-        return self.training_class(**{**values_of(self.training_class, self), **more})
+        settings = values_of(self.training_class, self)
+        settings["random_state"] = self._options.seed  # one number a fit, also of a RandomState
+        return self.training_class(**{**settings, **more})
 
     @property
     def _options(self) -> TrainingOptions:

@@ -75,7 +75,8 @@ class Option:
         if self.least is not None and self.most is not None:
             return f"{noun} from {_short(self.least)} to {_short(self.most)}"
         if self.above is not None:
-            return f"{noun} above {_short(self.above)}"
+            most = "" if self.most is None else f" and not above {_short(self.most)}"
+            return f"{noun} above {_short(self.above)}{most}"
         return noun if self.least is None else f"{noun}, {_short(self.least)} or more"
 
 

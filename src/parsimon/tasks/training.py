@@ -127,7 +127,12 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         self.check()
         memory = parse_size(self.memory) if isinstance(self.memory, str) else self.memory
         with at_most(memory):
-            return self.train(data, self.start_run(data, began, watch), dev=dev, start=start)
+            run = self.start_run(data, began, watch)
+            try:
+                return self.train(data, run, dev=dev, start=start)
+            except KeyboardInterrupt:  # there is no model yet, but what is done need not be done again
+                run.keep_what_is_done()
+                raise
 
     def start_run(self, data: Data, began: float | None = None, watch: Watch | None = None) -> Run:
         """The clock, the limits and the checkpoint of one training."""
@@ -148,14 +153,19 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
 
     def solver_for(self, task: Task[Any]) -> Solver:
         """The solver, set up for a problem."""
+        return self.set_up(task.problem, task.features)
+
+    def set_up(self, problem: Problem, features: Any = None, *, unit: int | None = None) -> Solver:
+        """The solver, set up for a problem that is not a task."""
         return set_up_solver(
             self.solver,
-            task.problem,
+            problem,
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=self.seed,
             n_threads=self.n_threads,
-            features=task.features,
+            unit=unit,
+            features=features,
         )
 
     def solve(
@@ -241,12 +251,14 @@ class Run:
         self._every = float("inf")
         self._kept = Checkpoint("")
         self._passed: set[str] = set()  # the fits that were come to
+        self._written = self.began
 
     def keep_in(self, path: Path, every: float, mark: str, *, resume: bool) -> None:
         """Keeps a checkpoint; resuming takes up the one that is there, if it has the same mark."""
         self._path, self._every = path, every or float("inf")
         self._kept = Checkpoint.load(path, mark) if resume else Checkpoint(mark)
         self.began -= self._kept.seconds
+        self._written = time.perf_counter()
 
     def phase(self, text: str, done: float | None = None) -> None:
         """Says what begins, and which share of the training is done by then, where that can be said."""
@@ -263,7 +275,7 @@ class Run:
         return self.time_limit is not None and self.seconds >= self.time_limit
 
     def monitor(self) -> Monitor:
-        """What watches a solver that is run by somebody else, as selections do: the same limit and listeners."""
+        """What watches a solver that others run, as selections do: the same limit and listeners."""
         return Monitor(time_limit=self.time_limit, callbacks=self.callbacks, started=self.began)
 
     def once(
@@ -282,6 +294,12 @@ class Run:
         self._write()
         return value
 
+    def done(self, name: str) -> Result | None:
+        """The result of a fit that is done, for callers to whom its problem is work to make."""
+        self._passed.add(name)
+        done = self._kept.finished.get(name)
+        return None if done is None else done.result
+
     def fit(
         self,
         name: str,
@@ -293,6 +311,7 @@ class Run:
         validation: Validation | None = None,
         history: Sequence[Event] = (),
         needed: bool = False,
+        whole: bool = False,
         proper_end: Sequence[Status] = (),
         callbacks: Sequence[Callable[[Event], Any]] | None = None,
     ) -> Result:
@@ -300,11 +319,12 @@ class Run:
 
         A fit that is `needed` for others leaves no model that could be the best so far: Ctrl-C during it ends
         everything. One that a limit has cut short goes on when the run is resumed, unless that is a `proper_end`.
+        A solver without a state that is started again in the middle comes to the same optimum, but not to the same
+        bits. So a fit that is `whole` starts from its beginning if the run was killed during it.
         """
-        self._passed.add(name)
-        done = self._kept.finished.get(name)
+        done = self.done(name)
         if done is not None:
-            return done.result
+            return done
         monitor = Monitor(
             max_iter=max_iter,
             time_limit=self.time_limit,
@@ -318,7 +338,9 @@ class Run:
         if running is not None:
             start = running.take_up(monitor)
         self.watch.fit(max_iter, getattr(solver, "tol", None) if start.n_active == 0 else None)
-        if self._path is not None:
+        if whole:
+            monitor.checkpoint, monitor.checkpoint_every = self._write_when_due, 0.0
+        elif self._path is not None:
             monitor.checkpoint, monitor.checkpoint_every = partial(self._keep, name, monitor), self._every
         result = ended(solver, start, monitor)
         if result is None:
@@ -326,12 +348,24 @@ class Run:
             result = drive(solver, problem, start, monitor)
         if needed and result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
+        if whole:  # as it would come back from a checkpoint
+            result = replace(result, weights=result.weights.nonzero())
         if result.status not in CUT_SHORT or result.status in proper_end:
             self._kept.finished[name] = Finished(result)
             self._kept.running.pop(name, None)
             if not needed:
                 self._write()
+            elif whole:
+                self._write_when_due()
+        elif whole and not needed:
+            self._kept.running[name] = Running.of(name, result.weights, monitor)
+            self._write()
         return result
+
+    def keep_what_is_done(self) -> None:
+        """Writes the checkpoint, unless nothing is done: then one that is there may be of more use."""
+        if self._kept.finished or self._kept.values or self._kept.running:
+            self._write()
 
     def _keep(self, name: str, monitor: Monitor, weights: Weights, *_: Any) -> None:
         self._kept.running[name] = Running.of(name, weights, monitor)
@@ -339,10 +373,15 @@ class Run:
         assert self._path is not None
         self._kept.save(self._path)
 
+    def _write_when_due(self, *_: Any) -> None:
+        if time.perf_counter() - self._written >= self._every:
+            self._write()
+
     def _write(self) -> None:
         if self._path is not None:
             self._kept.seconds = self.seconds
             self._kept.save_or_warn(self._path)
+            self._written = time.perf_counter()
 
 
 # --- Parts of trainings ---------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ def test_round_trip(which: str, tmp_path: Path) -> None:
     chosen = MarkovNetwork("bic", n_alphas=4, stability=4, random_state=0).fit(chain().X)
     chosen.save(tmp_path / "n")
     back = MarkovNetwork.load(tmp_path / "n", alpha="bic")
-    assert back.path_.alphas.tolist() == chosen.path_.alphas.tolist()
+    assert back.path_.to_dict() == chosen.path_.to_dict()
+    assert back.stability_ == chosen.stability_
+    assert (back.model_.stability.halves, back.model_.stability.wanted) == (4, 4)
     assert back.model_.strongest() == chosen.model_.strongest()
     assert back.alpha == "bic"
 
@@ -73,6 +76,48 @@ def test_states_of_all_types_come_back(tmp_path: Path) -> None:
 def test_damaged_files_are_refused(change: Any) -> None:
     with pytest.raises(ParsimonError, match="the model is damaged"):
         parse_model(changed(dump_model(fitted("pseudo-likelihood", "exact", "potts").model_), change))
+
+
+@cache
+def chosen_file() -> bytes:
+    return dump_model(MarkovNetwork("bic", n_alphas=4, stability=4).fit(chain().X[:200]).model_)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda h, t: h.pop("alpha"),
+        lambda h, t: h.update(alpha=-1.0),
+        lambda h, t: h.update(alpha="bic"),
+        lambda h, t: h.update(alpha=True),
+        lambda h, t: h.update(loss="hinge"),
+        lambda h, t: h.update(loss=[]),
+        lambda h, t: h.update(inference="mcmc"),
+        lambda h, t: h.pop("path"),
+        lambda h, t: h.update(path=3),
+        lambda h, t: h["path"].pop("scores"),
+        lambda h, t: h["path"].update(scores=[1.0]),
+        lambda h, t: h["path"].update(alphas=["a"] * 4),
+        lambda h, t: h["path"].update(best=4),
+        lambda h, t: h["path"].update(best=-1),
+        lambda h, t: h["path"].update(complete="yes"),
+        lambda h, t: h.update(stability=[]),
+        lambda h, t: h["stability"].update(halves=5),
+        lambda h, t: h["stability"].update(halves=0),
+        lambda h, t: h["stability"].update(wanted="4"),
+        lambda h, t: h["stability"].update(threshold=2.0),
+        lambda h, t: h["stability"].update(threshold="high"),
+        lambda h, t: t.pop("stability.pairs"),
+        lambda h, t: t.pop("stability.frequencies"),
+        lambda h, t: t.update({"stability.frequencies": t["stability.frequencies"][1:]}),
+        lambda h, t: t.update({"stability.frequencies": t["stability.frequencies"] * np.nan}),
+        lambda h, t: t.update({"stability.pairs": t["stability.pairs"] + np.uint8(9)}),
+    ],
+)
+def test_damaged_facts_are_refused(change: Any) -> None:
+    parse_model(changed(chosen_file(), lambda h, t: None))
+    with pytest.raises(ParsimonError, match="the model is damaged"):
+        parse_model(changed(chosen_file(), change))
 
 
 def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:

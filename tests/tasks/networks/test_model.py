@@ -30,15 +30,13 @@ def joint(model: NetworkModel) -> tuple[list[tuple[int, ...]], np.ndarray]:
 def test_marginals_and_conditionals_are_those_of_enumeration(which: str, inference: str) -> None:
     """Also by belief propagation where the graph is a tree."""
     network = MarkovNetwork(inference=inference)
-    network._take_model(fitted("pseudo-likelihood", "exact", which).model_)
+    network._take(fitted("pseudo-likelihood", "exact", which).model_)
     if inference == "bp":
         whole = network.model_
         tree = np.flatnonzero(whole.edges[:, 1] == whole.edges[:, 0] + 1)
         weights = [whole.weights[: whole.bounds[len(whole.names)]]]
         weights += [whole.weights[whole.features_of_edge(e)] for e in tree]
-        network._take_model(
-            NetworkModel(whole.names, whole.categories, whole.edges[tree], np.concatenate(weights))
-        )
+        network._take(NetworkModel(whole.names, whole.categories, whole.edges[tree], np.concatenate(weights)))
     rows, p = joint(network.model_)
     for evidence in ({}, {"x1": 1}, {"x0": 0, "x2": 1}):
         agree = np.array([all(row[int(n[1:])] == k for n, k in evidence.items()) for row in rows])

@@ -7,13 +7,27 @@ from typing import Any
 import numpy as np
 
 from parsimon.arrays import IntArray
-from parsimon.tasks.networks.model import NetworkModel
+from parsimon.tasks.networks.model import NetworkModel, NetworkPath, Stability
+from parsimon.tasks.networks.options import INFERENCES, LOSSES
 
 
 def take_apart(model: NetworkModel) -> tuple[dict[str, Any], dict[str, Any]]:
     """What is said of a model in the header, and its arrays but the weights."""
-    header = {"names": list(model.names), "categories": [list(states) for states in model.categories]}
-    return header, {"edges": model.edges}
+    stable = model.stability
+    header = {
+        "names": list(model.names),
+        "categories": [list(states) for states in model.categories],
+        "alpha": model.alpha,
+        "loss": model.loss,
+        "inference": model.inference,
+        "path": None if model.path is None else model.path.to_dict(),
+        "stability": None,
+    }
+    tensors: dict[str, Any] = {"edges": model.edges}
+    if stable is not None:
+        header["stability"] = stable.told()
+        tensors |= {"stability.pairs": stable.pairs, "stability.frequencies": stable.frequencies}
+    return header, tensors
 
 
 def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> NetworkModel:
@@ -33,19 +47,66 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> NetworkMode
     weights = tensors["weights"].astype(np.float64)
     if weights.ndim != 1 or not np.isfinite(weights).all():
         raise ValueError("a weight is not finite, or weights are not a vector")
-    model = NetworkModel(names, categories, edges, weights, dict(header["info"]))
+    model = NetworkModel(
+        names,
+        categories,
+        edges,
+        weights,
+        dict(header["info"]),
+        _alpha(header["alpha"]),
+        _one_of(LOSSES, header["loss"]),
+        _one_of(INFERENCES, header["inference"]),
+        None if header["path"] is None else NetworkPath.from_dict(header["path"]),
+        _stability(header["stability"], tensors, len(names)),
+    )
     if len(weights) != model.n_features:
         raise ValueError("there are not as many weights as features")
     return model
 
 
 def _edges(edges: Any, arity: list[int]) -> IntArray:
-    """Pairs u < v of variables with two states or more, ascending."""
-    if not np.issubdtype(edges.dtype, np.integer) or edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError("edges must be pairs of whole numbers")
-    pairs = [(int(u), int(v)) for u, v in edges]
-    if pairs != sorted(set(pairs)) or any(not 0 <= u < v < len(arity) for u, v in pairs):
-        raise ValueError("an edge does not join two variables, or is there twice")
-    if any(arity[u] < 2 or arity[v] < 2 for u, v in pairs):
+    """Pairs of variables with two states or more."""
+    found = _pairs(edges, len(arity))
+    if any(arity[u] < 2 or arity[v] < 2 for u, v in found.tolist()):
         raise ValueError("an edge joins a variable that has one state")
-    return np.asarray(edges, np.int64)
+    return found
+
+
+def _pairs(pairs: Any, n_variables: int) -> IntArray:
+    """Pairs u < v of variables, ascending."""
+    if not np.issubdtype(pairs.dtype, np.integer) or pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ValueError("edges must be pairs of whole numbers")
+    listed = [(int(u), int(v)) for u, v in pairs]
+    if listed != sorted(set(listed)) or any(not 0 <= u < v < n_variables for u, v in listed):
+        raise ValueError("an edge does not join two variables, or is there twice")
+    return np.asarray(pairs, np.int64)
+
+
+def _alpha(alpha: Any) -> float | None:
+    """A strength, if it is known."""
+    if alpha is None:
+        return None
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not np.isfinite(alpha) or alpha < 0:
+        raise ValueError("the strength must be a number, zero or more")
+    return float(alpha)
+
+
+def _one_of(known: tuple[str, ...], name: Any) -> str:
+    if name not in known:
+        raise ValueError(f"{name!r} is none of {', '.join(known)}")
+    return str(name)
+
+
+def _stability(told: Any, tensors: dict[str, Any], n_variables: int) -> Stability | None:
+    """How often edges were found again, if that was asked for."""
+    if told is None:
+        return None
+    pairs, shares = _pairs(tensors["stability.pairs"], n_variables), tensors["stability.frequencies"]
+    halves, wanted, threshold = told["halves"], told["wanted"], told["threshold"]
+    if shares.shape != (len(pairs),) or not np.all((shares >= 0) & (shares <= 1)):
+        raise ValueError("every pair needs a share from zero to one")
+    if not (isinstance(halves, int) and isinstance(wanted, int) and 1 <= halves <= wanted):
+        raise ValueError("there must be halves, and no more of them than were wanted")
+    if not 0 < threshold <= 1:
+        raise ValueError("the threshold must be a share")
+    return Stability(pairs, shares.astype(np.float64), halves, wanted, float(threshold))

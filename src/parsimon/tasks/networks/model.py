@@ -22,6 +22,7 @@ from parsimon.structures.pairwise_mrf import PairwiseMRF
 INFERENCE: dict[str, Callable[[], Inference]] = {"bp": BeliefPropagation, "exact": JunctionTree}
 SCORES = {"bethe": "bp", "exact": "exact"}  # log-likelihoods, by the inference that finds log Z
 CHAINS = 8  # of Gibbs sampling, which may run side by side
+METHODS = {inference: method for method, inference in SCORES.items()}
 Evidence = Mapping[str, Any]
 
 
@@ -34,6 +35,67 @@ class Edge:
     strength: float
     signed: bool  # of two binary variables: above zero where both tend to be in their first states, or in their second
     stability: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkPath:
+    """Falling strengths, with a score of each (the larger, the better) and how many edges it leaves."""
+
+    alphas: Array
+    scores: Array
+    n_edges: IntArray  # −1 where time ran out before they were counted
+    criterion: str  # what the scores are
+    best: int
+    complete: bool = True  # False if the time limit has ended it
+
+    @property
+    def alpha(self) -> float:
+        """The strength with the best score."""
+        return float(self.alphas[self.best])
+
+    def to_dict(self) -> dict[str, Any]:
+        """For model files and for JSON."""
+        return {
+            "alphas": self.alphas.tolist(),
+            "scores": self.scores.tolist(),
+            "n_edges": self.n_edges.tolist(),
+            "criterion": self.criterion,
+            "best": self.best,
+            "complete": self.complete,
+        }
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> NetworkPath:
+        """From a model file, or a `ValueError` or `KeyError` that says what is wrong."""
+        alphas, scores = np.array(told["alphas"], np.float64), np.array(told["scores"], np.float64)
+        n_edges, best, complete = np.array(told["n_edges"], np.int64), told["best"], told["complete"]
+        if alphas.ndim != 1 or not alphas.shape == scores.shape == n_edges.shape:
+            raise ValueError("strengths, scores and numbers of edges must be lists of the same length")
+        if not isinstance(best, int) or not 0 <= best < len(alphas):
+            raise ValueError("the best strength is not one of the path")
+        if not isinstance(complete, bool) or not np.all(np.isfinite(alphas)):
+            raise ValueError("a path has strengths that are no numbers, or does not say if it is complete")
+        return cls(alphas, scores, n_edges, str(told["criterion"]), best, complete)
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """On how many random halves of the rows edges were found. Pairs of variables that are not here: on none."""
+
+    pairs: IntArray  # (n, 2): u < v, ascending
+    frequencies: Array  # of each pair, the share of halves
+    halves: int  # that were done
+    wanted: int  # that were asked for; a time limit may leave some out
+    threshold: float  # edges with at least this share are kept
+
+    def told(self) -> dict[str, Any]:
+        """For model files and for JSON, without what is known of single pairs."""
+        return {"halves": self.halves, "wanted": self.wanted, "threshold": self.threshold}
+
+    def of_edges(self, edges: IntArray) -> Array:
+        """The shares of some pairs."""
+        known = {(u, v): share for (u, v), share in zip(self.pairs.tolist(), self.frequencies, strict=True)}
+        return np.array([known.get((u, v), 0.0) for u, v in edges.tolist()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +138,11 @@ class NetworkModel:
     edges: IntArray  # (E, 2): u < v, ascending
     weights: Array
     info: dict[str, Any] = field(default_factory=dict)
+    alpha: float | None = None  # the strength of the penalty
+    loss: str = "pseudo-likelihood"
+    inference: str = "bp"
+    path: NetworkPath | None = None  # how alpha was chosen
+    stability: Stability | None = None
 
     # ---- what it is made of --------------------------------------------------------------------------------
 
@@ -88,6 +155,11 @@ class NetworkModel:
     def bounds(self) -> IntArray:
         """Where the weights of each variable begin, then those of each edge."""
         return feature_bounds(self.arity, self.edges)
+
+    @property
+    def score_method(self) -> str:
+        """The likelihood by which rows are scored: that of the loss, as far as inference finds it."""
+        return METHODS[self.inference] if self.loss == "log" else "pseudo-likelihood"
 
     @property
     def n_features(self) -> int:
@@ -135,7 +207,7 @@ class NetworkModel:
         chosen = np.arange(len(self.edges))
         if variable is not None:
             chosen = np.flatnonzero(np.any(self.edges == self.number(variable), axis=1))
-        frequencies = self.info.get("frequencies")
+        frequencies = None if self.stability is None else self.stability.of_edges(self.edges)
         order = chosen[np.argsort(-np.abs(self.strengths[chosen]), kind="stable")][:top]
         return [
             Edge(
@@ -147,17 +219,6 @@ class NetworkModel:
             )
             for e in order.tolist()
         ]
-
-    def summary(self) -> dict[str, Any]:
-        """Numbers about a network: variables, edges, learning."""
-        left_out = ("history", "path", "frequencies", "candidate_edges")
-        return {
-            "kind": "network",
-            "variables": len(self.names),
-            "edges": len(self.edges),
-            "candidate_edges": self.info.get("candidate_edges"),
-            "training": {k: v for k, v in self.info.items() if k not in left_out},
-        }
 
     # ---- probabilities -------------------------------------------------------------------------------------
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -16,17 +16,17 @@ from parsimon.losses import get_loss
 from parsimon.penalties import ElasticNet, GroupLasso, Penalty
 from parsimon.penalties.groups import Groups
 from parsimon.problem import Batch, Problem
-from parsimon.solvers import Monitor, Result, Solver, Status, Weights, choose_solver, drive
+from parsimon.solvers import Monitor, Result, Status, Weights, drive
 from parsimon.structures.graph import Graph
 from parsimon.structures.pairwise_mrf import PairwiseMRF
 from parsimon.structures.table import Table
-from parsimon.tasks.networks.model import INFERENCE, SCORES, NetworkModel, feature_bounds
-from parsimon.tasks.networks.stability import edge_frequencies
-from parsimon.tasks.networks.strengths import CRITERIA, NetworkPath
+from parsimon.tasks.networks.model import INFERENCE, NetworkModel, NetworkPath, Stability, feature_bounds
+from parsimon.tasks.networks.options import NetworkOptions
+from parsimon.tasks.networks.stability import edge_stability
+from parsimon.tasks.networks.strengths import CHOICES
+from parsimon.tasks.training import Run, Trained, Training
 
-LOSSES = ("pseudo-likelihood", "log")
-METHODS = {inference: method for method, inference in SCORES.items()}
-SOLVER = "grafting-light"
+PROPER_END = (Status.ITERATIONS,)  # of a fit that others go on from
 REFIT = 0.01  # of the strength: enough to keep weights finite where a state never meets another
 
 
@@ -92,70 +92,82 @@ class NetworkTask:
 
 
 @dataclass(frozen=True)
-class NetworkFit:
-    """What was learnt, and how it came about."""
+class Counted:
+    """What to learn from: rows, and how much each counts."""
 
-    model: NetworkModel
-    result: Result
-    path: NetworkPath | None = None
-    frequencies: Array | None = None  # of the candidate edges of `task`
-    task: NetworkTask | None = field(default=None, repr=False)
+    table: DiscreteTable
+    counts: Array | None = None
 
 
-@dataclass(frozen=True)
-class NetworkTraining:
+@dataclass(kw_only=True)
+class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
     """How a network is learnt: Σ loss + alpha · Ω over all rows, with alpha given or chosen.
+
+    It is a sequence of fits, each of which is done whole: a run that was killed goes on with the fit that it was at,
+    and comes to the same network, bit for bit.
 
     >>> from parsimon.data import make_network
     >>> from parsimon.data.discrete_table import DiscreteTable
     >>> from parsimon.tasks.networks.training import NetworkTraining
     >>> made = make_network("chain", 5, 500, coupling=0.7)
-    >>> NetworkTraining(alpha="bic").fit(DiscreteTable.learn(made.X)).model.edges.tolist()
+    >>> NetworkTraining(alpha="bic").fit(DiscreteTable.learn(made.X)).edges.tolist()
     [[0, 1], [1, 2], [2, 3], [3, 4]]
     """
 
-    alpha: float | str | None = "ebic"
-    penalty: str | Penalty = "auto"
-    loss: str = "pseudo-likelihood"
-    inference: str = "bp"
-    node_share: float = 0.01
-    solver: str | Solver = SOLVER
-    unit: int | None = None
-    gamma: float = 0.5
-    cv: int = 5
-    n_alphas: int = 30
-    alpha_min_ratio: float = 0.02
-    stability: int | None = None
-    stability_threshold: float = 0.75
-    tol: float | None = None
-    max_iter: int | None = None
-    time_limit: float | None = None
-    threads: int = 1
-    seed: int = 0
-    callbacks: Sequence[Callable[[Any], Any]] = ()
+    kind: ClassVar[str] = "network"
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    def fit(self, table: DiscreteTable, counts: Array | None = None) -> NetworkFit:
+    def fit(self, table: DiscreteTable, counts: Array | None = None) -> NetworkModel:
         """Chooses alpha if need be, then learns; with `stability`, again on the edges that are stable."""
-        task = self.prepare(table, counts)
-        path, start, alpha = None, None, self.alpha
+        return self.run(Counted(table, counts)).model
+
+    def content(self, data: Counted) -> Sequence[Any]:
+        """The rows, and the seed of folds and halves."""
+        return [data.table, data.counts, self.seed]
+
+    def train(self, data: Counted, run: Run, *, dev: Any = None, start: Any = None) -> Trained[NetworkModel]:
+        """The choice of a strength, the fit, and stability selection, as far as they are asked for."""
+        if dev is not None or start is not None:
+            raise ParsimonError("a network has no use for development data or a model to start from.")
+        task = self.prepare(data.table, data.counts)
+        alpha, path, first = self.strength, None, None
         if isinstance(alpha, str):
-            path, start = CRITERIA[alpha](self, task)
+            path, first = CHOICES[alpha](self, task, run)
             alpha = path.alpha
+        run.phase("fitting")
         problem = self.problem(task, alpha)
-        result = self.solve(problem, self.independent(problem, task) if start is None else start)
-        kept, frequencies = task.edges_of(result.weights), None
-        if self.stability is not None:
-            frequencies = edge_frequencies(self, task, problem.penalty.strength)
-            kept = np.flatnonzero(frequencies >= self.stability_threshold)
-            result = self.refit(problem, task, kept, result.weights)
-        told = self._info(task, problem, result, path, None if frequencies is None else frequencies[kept])
-        model = self.model(task, result.weights, kept, told)
-        of_rows = model.log_likelihood(table.codes, told["score_method"], threads=self.threads)
-        told["score"] = float(np.average(of_rows, weights=counts))
-        return NetworkFit(model, result, path, frequencies, task)
+        first = self.independent(problem, task) if first is None else first
+        # What a path has chosen that ran out of time is not what it will choose when it goes on.
+        name = "fit" if path is None or path.complete else f"fit so far, strength {path.best + 1}"
+        ends = () if self.stability is None else PROPER_END
+        result = self.minimise(problem, first, run, name, proper_end=ends)
+        kept, stability = task.edges_of(result.weights), None
+        if self.stability is not None and result.status is not Status.INTERRUPTED:
+            stability = edge_stability(self, task, problem.penalty.strength, run)
+        if stability is not None:
+            kept, result = self._stable(problem, task, stability, result, run)
+        if result.status is not Status.INTERRUPTED and not self._complete(path, stability):
+            result = replace(result, status=Status.TIME)
+        model = self.model(task, result.weights, kept)
+        model = replace(model, alpha=problem.penalty.strength, path=path, stability=stability)
+        return Trained(replace(model, info=self._info(data, task, model, result)), result)
+
+    def _stable(
+        self, problem: Problem, task: NetworkTask, stability: Stability, result: Result, run: Run
+    ) -> tuple[IntArray, Result]:
+        """The edges that are stable, and their weights learnt again."""
+        kept = np.flatnonzero(stability.of_edges(task.edges) >= stability.threshold)
+        run.phase("refitting")
+        name = "refit"
+        if stability.halves < stability.wanted:
+            name = f"refit after {stability.halves} halves"
+        return kept, self.refit(problem, task, kept, result.weights, run, name)
+
+    def _complete(self, path: NetworkPath | None, stability: Stability | None) -> bool:
+        """Whether there was time for everything that was asked for."""
+        halves = 0 if stability is None else stability.halves
+        return (path is None or path.complete) and (self.stability is None or halves == self.stability)
+
+    # ---- the problem -------------------------------------------------------------------------------------------
 
     def prepare(self, table: DiscreteTable, counts: Array | None = None) -> NetworkTask:
         """All pairs of variables as candidates, and the penalty on their features."""
@@ -177,58 +189,93 @@ class NetworkTraining:
         if not inference.exact:  # messages from nothing, or the objective would depend on what came before
             inference = replace(inference, warm=False)
         structure: Any = PairwiseMRF(
-            task.graph, weights=np.array([task.n_rows]), inference=inference, threads=self.threads
+            task.graph, weights=np.array([task.n_rows]), inference=inference, threads=self.n_threads
         )
         penalty = task.penalty if alpha is None else task.penalty.scaled(alpha)
         batch = Batch(task.design, structure, gold)
         return Problem((batch,), get_loss(self.loss), penalty, task.design.n_features)
 
-    def solve(self, problem: Problem, start: Weights | None = None) -> Result:
-        """Weights."""
-        solver = choose_solver(self.solver, problem, self.tol)
-        if self.unit is not None:
-            if not hasattr(solver, "unit"):
-                raise ParsimonError(f"the solver {solver.name} adds no units of features; leave out unit.")
-            solver = replace(solver, unit=self.unit)  # type: ignore[type-var]
-        if hasattr(solver, "threads"):
-            solver = replace(solver, threads=self.threads)  # type: ignore[type-var]
-        watch = Monitor(self.max_iter, self.time_limit, self.callbacks)
-        begin = Weights.zeros(problem.n_features) if start is None else start
-        # Where belief propagation is far off, its gradient is not that of its log Z, curvatures come out absurd, and
-        # the solver stalls; its status tells, so numbers that run over on the way need not be mentioned.
-        quiet: Any = "warn" if self.sound else "ignore"
-        with np.errstate(over=quiet, invalid=quiet):
-            return drive(solver, problem, begin, watch)
+    # ---- fits --------------------------------------------------------------------------------------------------
+
+    def minimise(
+        self,
+        problem: Problem,
+        start: Weights,
+        run: Run | None = None,
+        name: str = "fit",
+        *,
+        needed: bool = False,
+        proper_end: Sequence[Status] = (),
+    ) -> Result:
+        """Weights, by one fit of the run; other fits go on from one that is `needed`."""
+        run = run or Run(self.time_limit, self.callbacks)
+        solver = self.set_up(problem, unit=self.unit)
+        with self._quiet():
+            return run.fit(
+                name,
+                solver,
+                problem,
+                start,
+                max_iter=self.max_iter,
+                needed=needed,
+                whole=True,
+                proper_end=PROPER_END if needed else proper_end,
+            )
+
+    def _quiet(self) -> np.errstate:
+        """Says nothing of numbers that run over where belief propagation is far off.
+
+        There its gradient is not that of its log Z, curvatures come out absurd, and the solver stalls. The status of
+        the fit says so.
+        """
+        quiet: Literal["warn", "ignore"] = "warn" if self.sound else "ignore"
+        return np.errstate(over=quiet, invalid=quiet)
 
     @property
     def sound(self) -> bool:
         """Whether losses and gradients are what they are said to be on all graphs."""
         return self.loss == "pseudo-likelihood" or INFERENCE[self.inference]().exact
 
-    def refit(self, problem: Problem, task: NetworkTask, edges: IntArray, start: Weights) -> Result:
+    def refit(
+        self,
+        problem: Problem,
+        task: NetworkTask,
+        edges: IntArray,
+        start: Weights,
+        run: Run,
+        name: str,
+        *,
+        needed: bool = False,
+    ) -> Result:
         """Weights of some edges only, with hardly any penalty, since these edges are chosen already."""
         features = task.features_with(edges)
         small = problem.restrict(features)
         small = replace(small, penalty=small.penalty.scaled(REFIT * problem.penalty.strength))
         begin = Weights(start.at(features), np.arange(len(features)), len(features))
-        result = self.solve(small, begin)
+        result = self.minimise(small, begin, run, name, needed=needed)
         found = Weights(result.weights.dense(), features, problem.n_features)
         return replace(result, weights=found)
 
     def along(
-        self, task: NetworkTask, alphas: Array, start: Weights | None = None
+        self, task: NetworkTask, alphas: Array, run: Run, fold: int | None = None
     ) -> Iterator[tuple[float, Problem, Result]]:
         """Fits for falling strengths, each started from the one before.
 
-        Ends where belief propagation no longer leads downhill. Ctrl-C ends it all: half a path chooses nothing.
+        Ends where belief propagation no longer leads downhill, or after the fit that the time limit has cut short.
+        Ctrl-C ends it all: half a path chooses nothing. A `fold` tells fits of the same strength apart.
         """
-        for alpha in alphas.tolist():
+        within, phase = "", ""
+        if fold is not None:
+            within, phase = f"fold {fold}, ", f"fold {fold} of {self.cv}, "
+        start: Weights | None = None
+        for number, alpha in enumerate(alphas.tolist(), 1):
+            run.phase(f"{phase}strength {number} of {len(alphas)}")
             problem = self.problem(task, alpha)
             start = self.independent(problem, task) if start is None else start
-            result = uninterrupted(self.solve(problem, start))
+            result = self.minimise(problem, start, run, f"{within}strength {number}", needed=True)
             start = result.weights
             yield alpha, problem, result
-            if not self.sound and result.status is Status.STALLED:
+            if result.status is Status.TIME or (not self.sound and result.status is Status.STALLED):
                 break
 
     def alphas(self, task: NetworkTask) -> Array:
@@ -254,17 +301,26 @@ class NetworkTraining:
         return max(alpha, 1e-12)
 
     def independent(self, problem: Problem, task: NetworkTask) -> Weights:
-        """The optimum without edges, which is where to look for edges first."""
-        nodes = np.arange(task.n_node_features)
-        alone = replace(self, callbacks=()).solve(problem.restrict(nodes), Weights.zeros(len(nodes)))
-        return Weights(alone.weights.dense(), nodes, problem.n_features)
+        """The optimum without edges, which is where to look for edges first.
 
-    def model(
-        self, task: NetworkTask, weights: Weights, edges: IntArray, info: dict[str, Any]
-    ) -> NetworkModel:
+        It is found in no time, so it is no fit of the run, and there is no limit of time.
+        """
+        nodes = np.arange(task.n_node_features)
+        alone = problem.restrict(nodes)
+        with self._quiet():
+            solver = self.set_up(alone, unit=self.unit)
+            result = drive(solver, alone, Weights.zeros(len(nodes)), Monitor(self.max_iter))
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return Weights(result.weights.dense(), nodes, problem.n_features)
+
+    def model(self, task: NetworkTask, weights: Weights, edges: IntArray) -> NetworkModel:
         """The network with some of the edges."""
         kept = task.uncentred(weights, edges)
-        return NetworkModel(task.table.names, task.table.categories, task.edges[edges], kept, info)
+        names, categories = task.table.names, task.table.categories
+        return NetworkModel(
+            names, categories, task.edges[edges], kept, loss=self.loss, inference=self.inference
+        )
 
     def _penalty(self, arity: IntArray, edges: IntArray, bounds: IntArray) -> Any:
         if not isinstance(self.penalty, str):
@@ -274,74 +330,24 @@ class NetworkTraining:
             name = "l1" if np.all(arity <= 2) else "group"
         return PENALTIES[name](self.node_share, len(arity), bounds)
 
-    def _info(
-        self,
-        task: NetworkTask,
-        problem: Problem,
-        result: Result,
-        path: NetworkPath | None,
-        stable: Array | None,
-    ) -> dict[str, Any]:
+    def _info(self, data: Counted, task: NetworkTask, model: NetworkModel, result: Result) -> dict[str, Any]:
+        """How training went."""
+        of_rows = model.log_likelihood(data.table.codes, model.score_method, threads=self.n_threads)
         told: dict[str, Any] = {
-            "alpha": problem.penalty.strength,
-            "chosen_by": self.alpha if isinstance(self.alpha, str) else None,
-            "path": None if path is None else path.to_dict(),
+            "chosen_by": self.alpha if isinstance(self.strength, str) else None,
             "penalty": self.penalty if isinstance(self.penalty, str) else repr(self.penalty),
-            "loss": self.loss,
-            "inference": self.inference,
-            "score_method": METHODS[self.inference] if self.loss == "log" else "pseudo-likelihood",
             "node_share": self.node_share,
             "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
+            "random_state": self.seed,
             "rows": len(task.table),
             "candidate_edges": len(task.edges),
+            "score": float(np.average(of_rows, weights=data.counts)),
             **result.told(),
         }
-        if stable is not None:
-            told |= {
-                "stability": self.stability,
-                "stability_threshold": self.stability_threshold,
-                "frequencies": stable.tolist(),
-            }
+        if self.stability is not None:
+            told["halves"] = 0 if model.stability is None else model.stability.halves
+            told["halves_wanted"] = self.stability
         return told
-
-
-def uninterrupted(result: Result) -> Result:
-    """The result of one fit of many, unless Ctrl-C was pressed during it."""
-    if result.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return result
-
-
-def check_settings(training: NetworkTraining) -> None:
-    """Refuses what cannot be meant."""
-    alpha, penalty = training.alpha, training.penalty
-    if isinstance(alpha, str) and alpha not in CRITERIA:
-        raise ParsimonError(f"alpha is {alpha!r}; give a number above zero, or one of {', '.join(CRITERIA)}.")
-    if alpha is None and isinstance(penalty, str):
-        raise ParsimonError("alpha is None, which leaves the strength to a penalty object; give a number.")
-    if not isinstance(alpha, str | None) and not 0 < alpha < float("inf"):
-        raise ParsimonError(f"alpha is {alpha}; give a number above zero, or one of {', '.join(CRITERIA)}.")
-    if isinstance(penalty, str) and penalty not in ("auto", *PENALTIES):
-        raise ParsimonError(f"there is no penalty {penalty!r}; choose from auto, {', '.join(PENALTIES)}.")
-    if training.loss not in LOSSES:
-        raise ParsimonError(
-            f"there is no loss {training.loss!r} for networks; choose from {', '.join(LOSSES)}."
-        )
-    if training.inference not in INFERENCE:
-        raise ParsimonError(f"inference is {training.inference!r}; choose from {', '.join(INFERENCE)}.")
-    if not training.node_share > 0:
-        raise ParsimonError(
-            f"node_share is {training.node_share}; give a number above zero, or columns with one frequent state have "
-            "no finite weights."
-        )
-    if not 0 < training.alpha_min_ratio < 1:
-        raise ParsimonError(f"alpha_min_ratio is {training.alpha_min_ratio}; give a number between 0 and 1.")
-    if not 0 < training.stability_threshold <= 1:
-        raise ParsimonError(f"stability_threshold is {training.stability_threshold}; give a share up to 1.")
-    for name, least in (("n_alphas", 2), ("cv", 2), ("stability", 2), ("unit", 1), ("threads", 1)):
-        number = getattr(training, name)
-        if number is not None and not (isinstance(number, int | np.integer) and number >= least):
-            raise ParsimonError(f"{name} is {number!r}; give a whole number that is {least} or more.")
 
 
 def _checked_penalty(penalty: Any, n_features: int) -> Any:

@@ -1,0 +1,30 @@
+"""Looking into a network: numbers about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parsimon.tasks.networks.model import NetworkModel
+
+
+def summary(model: NetworkModel) -> dict[str, Any]:
+    """Numbers about a network: variables, edges, learning."""
+    stable = model.stability
+    return {
+        "kind": model.kind,
+        "variables": len(model.names),
+        "edges": len(model.edges),
+        "candidate_edges": model.info.get("candidate_edges"),
+        "stability": None if stable is None else stable.told(),
+        "training": {
+            "alpha": model.alpha,
+            "loss": model.loss,
+            "inference": model.inference,
+            "score_method": model.score_method,
+            **{
+                name: value
+                for name, value in model.info.items()
+                if name not in ("history", "candidate_edges")
+            },
+        },
+    }
