@@ -61,5 +61,6 @@ for _name, _folder in (
     ("document", "documents"),
     ("parser", "parsing"),
     ("network", "networks"),
+    ("matrix", "matrices"),
 ):
     register(_name, f"parsimon.tasks.{_folder}", f"parsimon.cli.kinds.{_folder}")

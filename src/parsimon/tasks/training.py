@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -103,10 +104,18 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         phase: Phase = lambda text: None,
     ) -> Trained[Model]:
         """Trains; `phase` is told what is being done, and `began` is when the clock started."""
+        with self.started(data, began, phase) as run:
+            return self.train(data, run, dev=dev, start=start)
+
+    @contextmanager
+    def started(
+        self, data: Data, began: float | None = None, phase: Phase = lambda text: None
+    ) -> Iterator[Run]:
+        """The frame around what is computed from data, such as a path: options, memory, and a run with its limits."""
         self.check()
         memory = parse_size(self.memory) if isinstance(self.memory, str) else self.memory
         with at_most(memory):
-            return self.train(data, self.start_run(data, began, phase), dev=dev, start=start)
+            yield self.start_run(data, began, phase)
 
     def start_run(self, data: Data, began: float | None = None, phase: Phase = lambda text: None) -> Run:
         """The clock, the limits and the checkpoint of one training."""
@@ -271,7 +280,8 @@ class Run:
         """Runs a solver within the limits of the run.
 
         A fit that is `needed` for others leaves no model that could be the best so far: Ctrl-C during it ends
-        everything. One that a limit has cut short goes on when the run is resumed, unless that is a `proper_end`.
+        everything. One that a limit has cut short goes on when the run is resumed, unless that is a `proper_end`. A
+        solver whose result depends on more than its weights, and whose `resumable` is false, starts again.
         """
         done = self._kept.finished.get(name)
         if done is not None:
@@ -285,7 +295,8 @@ class Run:
             history=list(history),
             counted_from=len(history),
         )
-        if self._kept.running is not None and self._kept.running.name == name:
+        resumable = getattr(solver, "resumable", True)
+        if resumable and self._kept.running is not None and self._kept.running.name == name:
             start = self._kept.running.take_up(monitor)
         if self._path is not None:
             monitor.checkpoint, monitor.checkpoint_every = partial(self._keep, name, monitor), self._every
