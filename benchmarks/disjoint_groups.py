@@ -61,13 +61,14 @@ def made_up(name: str, n: int, d: int, size: int, share: float, *, density: floa
 def parsimon(case: Case, tol: float) -> Any:
     from parsimon.penalties import GroupLasso
     from parsimon.penalties.groups import Groups
-    from parsimon.tasks.matrices.training import FlatTraining
+    from parsimon.solvers import Weights, choose_solver, drive
+    from parsimon.tasks.matrices.flat import flat_problem
 
     d = case.X.shape[1]
     groups = Groups.consecutive(np.arange(0, d + 1, case.size), d, weight="sqrt")
-    training = FlatTraining(tol=tol, threads=1)
-    problem = training.problem(case.X, case.y > 0, 2, GroupLasso(case.alpha, groups), bias=False)
-    return training.solve(problem).weights.dense()
+    problem = flat_problem(case.X, case.y > 0, 2, GroupLasso(case.alpha, groups), bias=False)
+    start = Weights.zeros(problem.n_features)
+    return drive(choose_solver("auto", problem, tol), problem, start).weights.dense()
 
 
 def skglm(case: Case, tol: float) -> Any:

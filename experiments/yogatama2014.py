@@ -262,10 +262,9 @@ def pages(asked: Asked) -> str:
             continue
         given = documents_of(task)
         training = replace(DocumentTraining(reader=reader_of(task), tol=1e-3), **told["settings"])
-        ready = training.prepare(training.reader.read(given.train[0]), given.train[1])
-        problem = training.problem(ready)
-        result = training.solve(problem)
-        model = training.model(ready, problem, result)
+        ready = training.prepare(*given.train)
+        result = training.solve(ready)
+        model = training.model_of(ready, result)
         number = worth_showing(ready.corpus.documents, result.relevance)
         first, last = ready.corpus.documents[number : number + 2]
         assert result.relevance is not None

@@ -20,9 +20,9 @@ from jobs import Job, peak_mb
 from parsimon.data import load_amazon, load_movie_reviews, load_news20
 from parsimon.data.text.reader import TextReader
 from parsimon.solvers import Validation, Weights
-from parsimon.tasks.documents.training import DocumentTask, DocumentTraining, accuracy_on
+from parsimon.tasks.documents.training import DocumentTask, DocumentTraining
 from parsimon.tasks.documents.tuning import Trial, best_trial, grid_search, successive_halving
-from parsimon.tasks.matrices.training import columns_of
+from parsimon.tasks.matrices.flat import accuracy_on, columns_of
 
 NEWS = ("science", "sports", "religion", "computer")
 REVIEWS = ("books", "dvd", "electronics", "kitchen", "movie")
@@ -74,12 +74,12 @@ class Tuning:
     @classmethod
     def made(cls, given: Documents, reader: TextReader, threads: int) -> Tuning:
         """The words are those of the documents to learn from."""
-        training = DocumentTraining(reader=reader, threads=threads)
-        task = training.prepare(training.reader.read(given.train[0]), given.train[1])
+        training = DocumentTraining(reader=reader, n_jobs=threads)
+        task = training.prepare(*given.train)
         number = {label: i for i, label in enumerate(task.labels)}
-        matrices = [task.bag.matrix(training.reader.read(part[0])) for part in (given.dev, given.test)]
+        matrices = [task.bag.matrix(reader.read(part[0])) for part in (given.dev, given.test)]
         golds = [np.array([number[label] for label in part[1]]) for part in (given.dev, given.test)]
-        return cls(training, task, accuracy_on(task, matrices[0], golds[0]), matrices[1], golds[1])
+        return cls(training, task, accuracy_on(matrices[0], golds[0], task.width), matrices[1], golds[1])
 
     def watch(self) -> Validation:
         """The development set."""
@@ -215,21 +215,20 @@ def fit_once(t: Tuning, method: str, told: dict[str, Any]) -> Any:
     else:
         settings |= {"penalty": method.replace(" ", "-")}
     training = replace(t.training, **settings)
-    return training.solve(training.problem(t.task))
+    return training.solve(training.again(t.task))
 
 
 def grow(*, groups: int, rounds: int, threads: int) -> dict[str, Any]:
     """Rounds of ADMM on so many sentences: all documents there are, over and over again."""
     training = DocumentTraining(
-        stopping="paper", rho=1.0, sentence=0.1, l1=1.0, max_iter=rounds, tol=1e-12, threads=threads
+        stopping="paper", rho=1.0, sentence=0.1, l1=1.0, max_iter=rounds, tol=1e-12, n_jobs=threads
     )
-    texts, labels = everything(groups, training.reader)
+    texts, labels = everything(groups, training.text_reader)
     began = time.perf_counter()
-    task = training.prepare(training.reader.read(texts), labels)
-    problem = training.problem(task)
+    task = training.prepare(texts, labels)
     prepared = time.perf_counter() - began
     began = time.perf_counter()
-    result = training.solve(problem)
+    result = training.solve(task)
     seconds = time.perf_counter() - began
     return {
         "documents": len(texts),

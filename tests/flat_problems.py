@@ -10,7 +10,7 @@ from scipy import sparse
 
 from parsimon.penalties.groups import Groups
 from parsimon.problem import Problem
-from parsimon.tasks.matrices.training import FlatTraining
+from parsimon.tasks.matrices.flat import flat_problem
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,15 @@ class FlatToy:
     def problem(
         self, penalty: Any, loss: str | None = None, *, bias: bool = True, threads: int = 1
     ) -> Problem:
-        training = FlatTraining(loss or ("squared" if self.n_labels == 1 else "log"), threads=threads)
-        return training.problem(
-            self.X, self.gold, self.n_labels, penalty, bias=bias, weights=self.instance_weights
+        return flat_problem(
+            self.X,
+            self.gold,
+            self.n_labels,
+            penalty,
+            loss or ("squared" if self.n_labels == 1 else "log"),
+            bias=bias,
+            weights=self.instance_weights,
+            threads=threads,
         )
 
     def optimum(

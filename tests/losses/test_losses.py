@@ -16,7 +16,7 @@ from parsimon.losses import LOSSES, Hinge, Log, Perceptron, SmoothedHinge, get_l
 from parsimon.penalties import L2, ElasticNet
 from parsimon.solvers import choose_solver
 from parsimon.structures import Chain, ChainParts
-from parsimon.tasks.matrices.training import FlatTraining
+from parsimon.tasks.matrices.flat import flat_problem
 from parsimon.tasks.sequences.training import SequenceTraining
 from toy_problems import Toy, make_toy
 
@@ -327,7 +327,7 @@ def test_the_fingerprint_of_a_task_depends_on_the_cost() -> None:
 
 
 def test_vectors_have_numbers_for_labels() -> None:
-    training = FlatTraining(Hinge(cost={(0, 1): 3.0}))
-    problem = training.problem(np.eye(3), np.array([0, 1, 0]), 2, L2(1.0), bias=False)
+    loss = Hinge(cost={(0, 1): 3.0})
+    problem = flat_problem(np.eye(3), np.array([0, 1, 0]), 2, L2(1.0), loss, bias=False)
     assert problem.loss == Hinge(cost=[[0, 3], [1, 0]])
     assert problem.loss_and_gradient(np.zeros(problem.n_features))[0] == 3 + 1 + 3

@@ -14,7 +14,7 @@ from parsimon.errors import ParsimonError
 from parsimon.losses import get_loss
 from parsimon.penalties import ElasticNet
 from parsimon.structures import Chain, ChainParts, Flat, FlatParts
-from parsimon.tasks.matrices.training import FlatTraining
+from parsimon.tasks.matrices.flat import flat_problem
 
 seeds = st.integers(0, 10**6)
 
@@ -126,6 +126,6 @@ def test_restriction_scores_some_features() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     toy = flat_toy()
     with pytest.raises(ParsimonError, match="need log or hinge"):
-        FlatTraining("squared").problem(toy.X, toy.gold, 2, ElasticNet())
+        flat_problem(toy.X, toy.gold, 2, ElasticNet(), "squared")
     with pytest.raises(ParsimonError, match="give as many weights"):
         Flat(3, 2, np.ones(2))

@@ -2,110 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing, column_or_1d
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from parsimon.arrays import Array, IntArray
 from parsimon.data.text.corpus import Corpus
-from parsimon.data.text.reader import TextReader
 from parsimon.errors import ParsimonError
-from parsimon.estimators.flat_weights import as_coefficients, as_weights, instance_weights, numbered
-from parsimon.estimators.threads import threads_of
-from parsimon.losses import get_loss
-from parsimon.penalties import Penalty, SentenceLasso
-from parsimon.penalties.groups import Groups, Rule
-from parsimon.problem import Problem
-from parsimon.solvers import Event, Result, Validation, Weights
-from parsimon.solvers.duality_gap import duality_gap
+from parsimon.estimators.estimator import Estimator, documented
+from parsimon.estimators.flat_weights import LinearClassifier, instance_weights
+from parsimon.penalties import Penalty
+from parsimon.penalties.group_lasso import GroupPenalty
+from parsimon.penalties.groups import Groups
 from parsimon.tasks.documents.explain import ExplainedDocument, explain
-from parsimon.tasks.documents.model import DocumentModel, log_softmax
-from parsimon.tasks.documents.training import (
-    PATIENCE,
-    DocumentTask,
-    DocumentTraining,
-    accuracy_on,
-    best_labels,
-)
-from parsimon.tasks.matrices.column_groups import FORMS, OfWords, as_groups
-from parsimon.tasks.model_file import load_model, save_model
+from parsimon.tasks.documents.model import DocumentModel
+from parsimon.tasks.documents.options import DocumentOptions
+from parsimon.tasks.documents.training import DocumentTraining, LabelledDocuments
+from parsimon.tasks.matrices.column_groups import FORMS, as_groups
+from parsimon.tasks.matrices.flat import centred
+from parsimon.tasks.matrices.linear import LinearModel
+from parsimon.tasks.matrices.model import MatrixModel
+from parsimon.tasks.matrices.training import MatrixTraining, Rows, numbered
+from parsimon.tasks.options import LEARNING, NUMBER, RUNNING, STOPPING, SWITCH, changed, option, values_of
+from parsimon.tasks.training import Trained
 
 
-@dataclass(frozen=True)
-class _Held:
-    """Instances kept aside, as `accuracy_on` wants them."""
-
-    X: Any
-    gold: IntArray
-    width: int
-
-
-def _has_probabilities(classifier: DocumentClassifier) -> bool:
-    if get_loss(classifier.loss).name != "log":
-        raise AttributeError(f"the {classifier.loss} loss knows no probabilities; use loss='log'.")
-    return True
-
-
-class DocumentClassifier(ClassifierMixin, BaseEstimator):
+@documented
+@dataclass(eq=False, repr=False)
+class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
     """A sparse linear classifier of documents, regularised by their sentences.
 
     Minimises Σ loss + sentence Σ_s ‖w_s‖ + l1 ‖w‖₁ + l2/2 ‖w‖² (Yogatama & Smith 2014): w_s has the weights of the
     words of sentence s of the training documents, so whole sentences are found irrelevant. The bias is not penalised.
+    The losses are summed: scikit-learn's C is 1/l1, or 1/l2.
 
     X has raw texts, documents that are lists of sentences or lists of lists of tokens; or it is a matrix, dense or
     sparse. Groups of a matrix's columns are given as `groups`.
-
-    Parameters
-    ----------
-    penalty : {"sentence", "lasso", "ridge", "elastic-net"} or Penalty
-        What is added to the loss; an object such as ``OverlappingGroupLasso(1.0, groups)`` has its own strengths.
-    l1, l2, sentence : float or None
-        Strengths; ``None`` for a moderate one. The losses are summed: scikit-learn's C is 1/l1, or 1/l2.
-    groups : {"sentence", "paragraph", "document", "window"}, or groups
-        What makes a group. For texts lists of words will do, too; for a matrix, lists of columns (which may
-        overlap), one label for each column, or `Groups`.
-    window : int
-        How many tokens a window has.
-    group_weight : str or numbers
-        How much a group counts by its size: ``"ones"``, ``"sqrt"``, ``"log2"``, …; `Groups` have weights of their own.
-    stopping : {"certified", "paper"}
-        Until a duality gap says that the optimum is near; or as in the paper, where stopping early regularises.
-    rho : float or None
-        ADMM's ρ at the start (``"certified"``), or all the time (``"paper"``).
-    loss : {"log", "hinge"}
-        ``log`` is logistic regression, with a softmax for more than two classes.
-    values : {"counts", "binary", "tf-idf"}
-        What a word of a text counts for.
-    min_count, min_documents, max_documents, max_words
-        Words of texts that occur less often, in fewer documents, or in a larger share of them, are no features;
-        `max_words` keeps the most frequent ones.
-    reader : TextReader or None
-        How texts are split into sentences and tokens.
-    class_weight : dict, "balanced" or None
-        How much each class counts.
-    dev_share : float
-        The share of training that is kept aside; the weights that are best on it, along the way, are taken. The
-        argument `dev` of `fit` names such documents instead.
-    tol, max_iter, time_limit
-        When to stop: optimality tolerance, iterations, seconds.
-    warm_start : bool
-        Start from the weights of the last fit.
-    random_state : int, RandomState or None
-        Chooses what is kept aside.
-    n_jobs : int or None
-        Threads; the result does not depend on them.
-    callback : callable or None
-        Called with every training `Event`.
 
     Attributes
     ----------
@@ -113,13 +51,14 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):
         As of scikit-learn's ``LogisticRegression``.
     vocabulary_ : dict
         The column of ``coef_`` of each word (texts only).
-    model_ : DocumentModel
-        What `save` writes (texts only).
+    model_ : DocumentModel or MatrixModel
+        What `save` writes.
     relevance_ : array or None
         The norms of the copies that ADMM has made of the weights of every group (by default: every sentence of
         training, in turn); zero where it is irrelevant, NaN where nobody asked.
-    objective_, gap_, n_iter_
-        The value reached, how far above the optimum it is at most (``None``: not known), and after how many iterations.
+    objective_, gap_, n_iter_, status_
+        The value reached, how far above the optimum it is at most (``None``: not known), after how many iterations,
+        and why training ended there.
 
     Examples
     --------
@@ -132,64 +71,40 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):
     ['Fine.']
     """
 
-    def __init__(
-        self,
-        penalty: str | Penalty = "sentence",
-        *,
-        l1: float | None = None,
-        l2: float | None = None,
-        sentence: float | None = None,
-        groups: Any = "sentence",
-        window: int = 20,
-        group_weight: Rule = "ones",
-        stopping: str = "certified",
-        rho: float | None = None,
-        loss: str = "log",
-        values: str = "counts",
-        min_count: int = 1,
-        min_documents: int = 1,
-        max_documents: float = 1.0,
-        max_words: int | None = None,
-        reader: TextReader | None = None,
-        class_weight: Mapping[Any, float] | str | None = None,
-        dev_share: float = 0.0,
-        tol: float | None = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callable[[Event], Any] | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.l1 = l1
-        self.l2 = l2
-        self.sentence = sentence
-        self.groups = groups
-        self.window = window
-        self.group_weight = group_weight
-        self.stopping = stopping
-        self.rho = rho
-        self.loss = loss
-        self.values = values
-        self.min_count = min_count
-        self.min_documents = min_documents
-        self.max_documents = max_documents
-        self.max_words = max_words
-        self.reader = reader
-        self.class_weight = class_weight
-        self.dev_share = dev_share
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
+    training_class: ClassVar[type[DocumentTraining]] = DocumentTraining
+    model_class: ClassVar[type[LinearModel]] = LinearModel
 
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, dev: tuple[Any, Any] | None = None
-    ) -> DocumentClassifier:
+    penalty: str | Penalty = changed(
+        DocumentOptions,
+        "penalty",
+        "sentence",
+        positional=True,
+        help="What is added to the loss; an object such as ``OverlappingGroupLasso(1.0, groups)`` has its own "
+        "strengths.",
+    )
+    groups: Any = changed(
+        DocumentOptions,
+        "groups",
+        "sentence",
+        help="What makes a group of words: units of text, or lists of words. For a matrix, lists of columns (which may "
+        "overlap), one label for each column, or `Groups`.",
+    )
+    class_weight: Mapping[Any, float] | str | None = option(
+        None,
+        "How much each class counts; 'balanced' makes all count the same.",
+        LEARNING,
+        from_python_only=True,
+    )
+    dev_share: float = option(
+        0.0,
+        "The share of training that is kept aside; the weights that are best on it, along the way, are taken. The "
+        "argument `dev` of `fit` names such documents instead.",
+        STOPPING,
+        kind=NUMBER,
+    )
+    warm_start: bool = option(False, "Start from the weights of the last fit.", RUNNING, kind=SWITCH)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: tuple[Any, Any] | None = None) -> Self:
         """Learns from documents, or the rows of a matrix, and their classes.
 
         `dev` is a pair (X, y) on which weights are tried along the way; the best are taken.
@@ -202,33 +117,15 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):
         if len(self.held_out_):
             dev = _safe_indexing(X, self.held_out_), y[self.held_out_]
             rest = np.setdiff1d(np.arange(len(gold)), self.held_out_)
-            X, gold = _safe_indexing(X, rest), gold[rest]
+            X, y, gold = _safe_indexing(X, rest), y[rest], gold[rest]
             weights = None if weights is None else weights[rest]
-        (self._fit_texts if texts else self._fit_matrix)(X, classes, gold, weights, dev)
+        if texts:
+            trained = self._fit_texts(X, classes, gold, weights, dev)
+        else:
+            trained = self._fit_matrix(Rows(X, y, weights), dev)
+        self.classes_ = classes  # of any type
+        self.relevance_: Array | None = trained.result.relevance
         return self
-
-    def decision_function(self, X: Any) -> Array:
-        """The score of the second class, or of each if there are more than two."""
-        margins = self._margins(X)
-        return margins[:, 0] if margins.shape[1] == 1 else margins
-
-    def predict(self, X: Any) -> Any:
-        """The best class of each document."""
-        best = best_labels(self._margins(X))
-        return self.classes_[best]
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Array:
-        """P(class | document), in the order of `classes_`; for the log loss."""
-        return np.asarray(np.exp(self.predict_log_proba(X)))
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Array:
-        """log P(class | document)."""
-        margins = self._margins(X)
-        if margins.shape[1] == 1:
-            margins = np.concatenate([np.zeros_like(margins), margins], axis=1)
-        return log_softmax(margins)
 
     def explain(
         self, documents: Iterable[Any], label: Any = None, *, training: bool = False
@@ -237,8 +134,8 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):
 
         `training` says that these are the documents of `fit`: then sentences say whether training found them relevant.
         """
-        self._check_fitted()
-        if not hasattr(self, "model_"):
+        model = self._fitted()
+        if not isinstance(model, DocumentModel):
             raise ParsimonError(
                 "only documents can be explained, and this classifier was fitted to a matrix."
             )
@@ -249,85 +146,107 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):
         if label is not None:
             several = isinstance(label, list | tuple | np.ndarray)
             label = [str(each) for each in label] if several else str(label)
-        return explain(self.model_, documents, label, copies=self.relevance_ if training else None)
+        return explain(model, documents, label, copies=self.relevance_ if training else None)
 
-    def save(self, path: str | Path, *, dtype: str = "float64") -> None:
-        """Writes the model file that `load` and the command line read."""
-        self._check_fitted()
-        if not hasattr(self, "model_"):
-            raise ParsimonError("a classifier that was fitted to a matrix has no model file; pickle it.")
-        save_model(self.model_, path, dtype=dtype)
+    # ---- what was learned --------------------------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> Array:
+        """The weights of all columns, or of all words in `vocabulary_`; one row for two classes, else one for each."""
+        model = self._fitted()
+        if isinstance(model, MatrixModel):
+            return model.coef
+        coef = np.zeros((model.width, len(self.vocabulary_)))
+        places = np.fromiter((self.vocabulary_[word] for word in model.words), np.int64, len(model.words))
+        coef[:, places] = model.weights.T
+        return coef
+
+    @property
+    def intercept_(self) -> Array:
+        """The intercepts. Those of more than two classes sum to zero."""
+        model = self._fitted()
+        return model.intercepts if isinstance(model, MatrixModel) else centred(model.bias)
+
+    def _take(self, model: DocumentModel | MatrixModel) -> None:
+        if isinstance(model, MatrixModel):
+            classes, n_features = model.class_values, model.n_columns
+            self.__dict__.pop("vocabulary_", None)  # of a fit to texts
+        else:
+            classes, n_features = np.array(model.labels), len(model.words)
+            self.vocabulary_ = {word: i for i, word in enumerate(model.words)}
+        super()._take(model)
+        self.classes_, self.n_features_in_ = classes, n_features
+        self.gap_ = model.info.get("gap")
+        self.relevance_ = None
 
     @classmethod
-    def load(cls, path: str | Path, **parameters: Any) -> DocumentClassifier:
-        """A fitted classifier from a model file; `parameters` are those of the constructor. Classes are strings."""
-        model: Any = load_model(path)
-        if not isinstance(model, DocumentModel):
-            raise ParsimonError(f"{path} is no model of documents; load it with SequenceLabeler.load.")
-        classifier = cls(**{"reader": model.reader, "values": model.values, **parameters})
-        classifier.model_ = model
-        classifier.classes_ = np.array(model.labels)
-        classifier.vocabulary_ = {word: i for i, word in enumerate(model.words)}
-        classifier.coef_, classifier.intercept_ = model.weights.T.copy(), model.bias.copy()
-        classifier.n_features_in_, classifier.relevance_ = len(model.words), None
-        for name, key in (("objective_", "objective"), ("gap_", "gap"), ("n_iter_", "iterations")):
-            setattr(classifier, name, model.info.get(key))
-        return classifier
+    def _settings_of(cls, model: DocumentModel | MatrixModel) -> dict[str, Any]:
+        settings = {} if model.info.get("loss") is None else {"loss": model.info["loss"]}
+        if isinstance(model, DocumentModel):
+            settings |= {"reader": model.reader, "values": model.values}
+        return settings
 
-    # ---- texts and matrices --------------------------------------------------------------------------------
+    # ---- texts and matrices ------------------------------------------------------------------------------------
 
-    def _fit_texts(self, X: Any, classes: Array, gold: IntArray, weights: Array | None, dev: Any) -> None:
-        training = self._training(self._penalty_of_words())
-        names = [str(each) for each in classes]
-        task = training.prepare(training.reader.read(X), [names[i] for i in gold])
-        task = replace(
-            task, labels=tuple(names), gold=gold
-        )  # in the order of classes, which need be no strings
-        problem = training.flat.problem_of(
-            task.design, gold, training.bound_penalty(task.features), weights=weights
-        )
-        held = None
+    def _fit_texts(
+        self, X: Any, classes: Any, gold: IntArray, weights: Array | None, dev: Any
+    ) -> Trained[Any]:
+        """Words of all documents keep their columns in `coef_`, also those without a weight."""
+        names = {each: str(each) for each in classes.tolist()}
+        order = list(names.values())
         if dev is not None:
-            held = self._held(task.bag.matrix(training.reader.read(dev[0])), dev[1], classes)
-        result = self._solve(training, problem, held, self._start(classes, task))
-        self.n_features_in_ = len(task.bag.words)
-        self._take(problem, result, classes)
+            check_consistent_length(*dev)
+            dev = dev[0], [names.get(each, str(each)) for each in np.asarray(dev[1]).tolist()]
+        training: DocumentTraining = self._training()
+        data = LabelledDocuments(X, [order[i] for i in gold], weights, order)
+        start = self._start()
+        with training.started(data) as run:
+            task = training.task(data)
+            known = start if isinstance(start, DocumentModel) else None
+            trained = training.learn(task, run, dev=dev, start=known)
+        self._take(trained.model)
         self.vocabulary_ = {word: i for i, word in enumerate(task.bag.words)}
-        self.model_ = training.model(task, problem, result)
+        self.n_features_in_ = len(task.bag.words)
+        return trained
 
-    def _fit_matrix(self, X: Any, classes: Array, gold: IntArray, weights: Array | None, dev: Any) -> None:
-        penalty = self._penalty_of_columns(X.shape[1])
-        training = self._training(penalty)
-        problem = training.flat.problem(X, gold, len(classes), penalty, weights=weights)
-        held = None
+    def _fit_matrix(self, rows: Rows, dev: Any) -> Trained[Any]:
         if dev is not None:
+            check_consistent_length(*dev)
             other = validate_data(self, dev[0], reset=False, accept_sparse="csr", dtype=np.float64)
-            held = self._held(other, dev[1], classes)
-        result = self._solve(training, problem, held, self._start(classes, None))
-        for name in ("model_", "vocabulary_"):
-            self.__dict__.pop(name, None)  # of a fit to texts
-        self._take(problem, result, classes)
+            dev = other, dev[1]
+        start = self._start()
+        trained = self._matrix_training(rows.X.shape[1]).run(
+            rows, dev=dev, start=start if isinstance(start, MatrixModel) else None
+        )
+        self._take(trained.model)
+        return trained
 
-    def _solve(
-        self, training: DocumentTraining, problem: Problem, held: _Held | None, start: Weights | None
-    ) -> Result:
-        validation = None
-        if held is not None:
-            task: Any = held
-            validation = Validation(accuracy_on(task, held.X, held.gold), every=1, patience=PATIENCE)
-        callbacks = () if self.callback is None else (self.callback,)
-        return training.solve(problem, start, validation=validation, callbacks=callbacks)
+    def _matrix_training(self, n_columns: int) -> MatrixTraining:
+        """The training on a matrix that the parameters stand for."""
+        training: DocumentTraining = self._training()
+        training.check()
+        own = {
+            "penalty": self._penalty_of_columns(training.chosen_penalty, n_columns),
+            "solver": training.chosen_solver,
+            "max_iter": training.rounds,
+        }
+        shared = values_of(MatrixTraining, training)
+        for name in ("l1", "l2", "groups", "group_weight"):  # the penalty has them
+            shared.pop(name, None)
+        return MatrixTraining(**{**shared, **own})
 
-    def _take(self, problem: Problem, result: Result, classes: Array) -> None:
-        width = 1 if len(classes) == 2 else len(classes)
-        self.classes_ = classes
-        self.coef_, self.intercept_ = as_coefficients(result.weights, self.n_features_in_, width)
-        self.relevance_ = result.relevance
-        self.objective_ = result.objective
-        gap = duality_gap(problem, result.weights.dense()) if result.gap is None else result.gap
-        self.gap_ = gap if gap is not None and np.isfinite(gap) else None
-        self.history_ = result.history
-        self.n_iter_ = len(result.history)
+    def _penalty_of_columns(self, chosen: Penalty, n_columns: int) -> Penalty:
+        if not isinstance(chosen, GroupPenalty):
+            return chosen
+        if not isinstance(self.groups, str):
+            return replace(chosen, groups=as_groups(self.groups, n_columns, self.group_weight))
+        if isinstance(chosen.groups, Groups):
+            return chosen
+        raise ParsimonError(f"a matrix has no groups by {self.groups}; give groups as {FORMS}.")
+
+    def _start(self) -> DocumentModel | MatrixModel | None:
+        """The model of the last fit, if that is where to start."""
+        return self.model_ if self.warm_start and self.__sklearn_is_fitted__() else None
 
     def _checked(self, X: Any, y: Any, texts: bool) -> tuple[Any, Any]:
         if texts:
@@ -352,107 +271,22 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):
         )
         return np.sort(held)
 
-    def _held(self, X: Any, y: Any, classes: Array) -> _Held:
-        check_consistent_length(X, y)
-        number = {each: i for i, each in enumerate(classes.tolist())}
-        gold = np.array([number.get(each, -1) for each in np.asarray(y).tolist()], np.int64)
-        return _Held(X, gold, 1 if len(classes) == 2 else len(classes))
-
     def _margins(self, X: Any) -> Array:
-        self._check_fitted()
+        model = self._fitted()
         texts = are_documents(X)
-        if texts != hasattr(self, "model_"):
+        if texts != isinstance(model, DocumentModel):
             fitted, given = ("a matrix", "documents") if texts else ("documents", "a matrix")
             if not texts:  # what is wrong with it as a matrix matters more
                 validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
             raise ParsimonError(
                 f"the classifier was fitted to {fitted}, but X has {given}; give the same form."
             )
-        if texts:
-            scores = self.model_.scores(self.model_.read(X))
+        if isinstance(model, DocumentModel):
+            scores = model.scores(model.read(X))
             return scores[:, 1:] if len(self.classes_) == 2 else scores
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        return np.asarray(X @ self.coef_.T + self.intercept_)
-
-    # ---- parameters ----------------------------------------------------------------------------------------
-
-    def _training(self, penalty: str | Penalty) -> DocumentTraining:
-        given = isinstance(self.groups, str)
-        settings: Any = {"stopping": self.stopping, "groups": self.groups if given else "sentence"}
-        return DocumentTraining(
-            penalty=penalty,
-            l1=self.l1,
-            l2=self.l2,
-            sentence=self.sentence,
-            window=self.window,
-            group_weight=self.group_weight,  # type: ignore[arg-type]
-            rho=self.rho,
-            loss=self.loss,
-            values=self.values,
-            min_count=self.min_count,
-            min_documents=self.min_documents,
-            max_documents=self.max_documents,
-            max_words=self.max_words,
-            reader=TextReader() if self.reader is None else self.reader,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            time_limit=self.time_limit,
-            threads=threads_of(self.n_jobs),
-            **settings,
-        )
-
-    def _penalty_of_words(self) -> str | Penalty:
-        """The penalty as training wants it: its groups are found among the documents, or are lists of words."""
-        if isinstance(self.groups, str):
-            return self.penalty
-        chosen = self._grouped()
-        return (
-            self.penalty
-            if chosen is None
-            else replace(chosen, groups=OfWords(self.groups, self.group_weight))
-        )
-
-    def _penalty_of_columns(self, n_columns: int) -> Penalty:
-        chosen = self._grouped()
-        if chosen is None:
-            return self._plain().chosen_penalty  # type: ignore[no-any-return]
-        if isinstance(self.groups, str):
-            if isinstance(chosen.groups, Groups):
-                return chosen  # type: ignore[no-any-return]
-            raise ParsimonError(f"a matrix has no groups by {self.groups}; give groups as {FORMS}.")
-        return replace(chosen, groups=as_groups(self.groups, n_columns, self.group_weight))  # type: ignore[no-any-return]
-
-    def _plain(self) -> DocumentTraining:
-        return DocumentTraining(self.penalty, self.l1, self.l2, self.sentence)
-
-    def _grouped(self) -> Any:
-        """The penalty if it is one on groups, else None."""
-        chosen = self._plain().chosen_penalty
-        return chosen if isinstance(chosen, SentenceLasso) or hasattr(chosen, "split") else None
-
-    def _start(self, classes: Array, task: DocumentTask | None) -> Weights | None:
-        """The weights of the last fit, words matched by name; None if they are of other classes or columns."""
-        if not self.warm_start or not hasattr(self, "coef_") or not np.array_equal(self.classes_, classes):
-            return None
-        if (task is None) == hasattr(self, "vocabulary_"):
-            return None
-        coef = self.coef_
-        if task is not None:
-            coef = np.zeros((len(coef), len(task.bag.words)))
-            pairs = [(i, self.vocabulary_[w]) for i, w in enumerate(task.bag.words) if w in self.vocabulary_]
-            if pairs:
-                here, there = np.array(pairs).T
-                coef[:, here] = self.coef_[:, there]
-        elif coef.shape[1] != self.n_features_in_:
-            return None
-        return as_weights(coef, self.intercept_)
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "coef_"):
-            raise NotFittedError("this DocumentClassifier is not fitted yet; call fit first.")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
+        margins: Array = model.margins(X)
+        return margins
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,44 +1,53 @@
-"""Weights as scikit-learn has them, and back: ``coef_`` is (1, columns) for two classes, else (classes, columns)."""
+"""What estimators with ``coef_`` and ``intercept_`` share: classes by their scores, and weights of instances."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 
-from parsimon.arrays import Array, IntArray
+from parsimon.arrays import Array
 from parsimon.errors import ParsimonError
-from parsimon.solvers import Weights
-from parsimon.tasks.matrices.training import columns_of
+from parsimon.tasks.matrices.linear import best_labels, log_softmax, with_first
+from parsimon.tasks.training import named_loss
 
 
-def as_coefficients(
-    weights: Weights, n_columns: int, width: int, *, bias: bool = True
-) -> tuple[Array, Array]:
-    """``coef_`` and ``intercept_``.
-
-    A softmax does not change when all classes get the same, and intercepts are not penalised; theirs sum to zero.
-    """
-    coefficients, intercepts = columns_of(weights.dense(), n_columns, width, bias=bias)
-    if width > 1:
-        intercepts = intercepts - intercepts.mean()
-    return np.ascontiguousarray(coefficients.T), intercepts.copy()
+def _has_probabilities(classifier: LinearClassifier) -> bool:
+    loss = named_loss(classifier.loss)
+    if loss != "log":
+        raise AttributeError(f"the {loss} loss knows no probabilities; use loss='log'.")
+    return True
 
 
-def as_weights(coef: Array, intercept: Any, *, bias: bool = True) -> Weights:
-    """What a solver can start from."""
-    values = np.atleast_2d(coef).T.reshape(-1)
-    if bias:
-        values = np.concatenate([values, np.atleast_1d(intercept)])
-    return Weights(values, None, len(values))
+class LinearClassifier(ClassifierMixin):
+    """A classifier that compares scores of classes."""
 
+    classes_: Any
+    loss: Any
+    _margins: Callable[[Any], Array]  # scores of the second of two classes, or of all, (instances, width)
 
-def numbered(y: Any) -> tuple[Array, IntArray]:
-    """The classes, sorted, and the number of each output's class."""
-    classes, gold = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ParsimonError(f"y has only one class, {classes[0]!r}; a classifier needs two or more.")
-    return classes, gold
+    def decision_function(self, X: Any) -> Array:
+        """The score of the second class, or of each if there are more than two."""
+        margins = self._margins(X)
+        return margins[:, 0] if margins.shape[1] == 1 else margins
+
+    def predict(self, X: Any) -> Any:
+        """The best class of each instance."""
+        best = best_labels(self._margins(X))
+        return self.classes_[best]
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """P(class | instance), in the order of `classes_`; for the log loss."""
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """log P(class | instance)."""
+        return log_softmax(with_first(self._margins(X)))
 
 
 def instance_weights(sample_weight: Any, class_weight: Any, X: Any, y: Any) -> Array | None:

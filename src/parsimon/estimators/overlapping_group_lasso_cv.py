@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
@@ -14,78 +15,126 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from parsimon.arrays import Array
-from parsimon.estimators.flat_weights import numbered
+from parsimon.estimators.estimator import documented
 from parsimon.estimators.overlapping_group_lasso import (
     BaseOverlappingGroupLasso,
-    GroupPath,
     OverlappingGroupLassoClassifier,
     OverlappingGroupLassoRegressor,
 )
-from parsimon.penalties.groups import Rule
-from parsimon.solvers import Event, Solver
+from parsimon.losses import Loss
+from parsimon.tasks.matrices.model import MatrixModel
+from parsimon.tasks.matrices.training import CUT_SHORT, MatrixTraining, Rows, falling, numbered
+from parsimon.tasks.options import CHOOSING, INTEGER, NUMBER, changed, option
+from parsimon.tasks.training import Run
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _ByCrossValidation(BaseOverlappingGroupLasso):
     """What the choice of a strength is for classification and regression alike."""
 
-    warm_start = False
-    alphas: Sequence[float] | Array | None
-    n_alphas: int
-    eps: float
-    cv: Any
+    alpha: ClassVar[float] = 1.0  # type: ignore[misc]  # it is chosen
+    warm_start: ClassVar[bool] = False  # type: ignore[misc]
 
-    def _fit_best(self, X: Any, y: Any, sample_weight: Any, scoring: Any) -> Array:
-        """Fits with the alpha that is best on average, of equals the largest; all scores, (alphas, folds)."""
+    alphas: Sequence[float] | Array | None = option(
+        None,
+        "What to choose from. None: `n_alphas` of them, from the smallest at which all groups are zero down to `eps` "
+        "times that.",
+        CHOOSING,
+        from_python_only=True,
+    )
+    n_alphas: int = option(30, "How many strengths to choose from.", CHOOSING, kind=INTEGER, least=1)
+    eps: float = option(
+        1e-2, "The smallest strength, as a share of the largest.", CHOOSING, kind=NUMBER, above=0, most=1
+    )
+    cv: Any = option(
+        None,
+        "Folds: how many (5 by default), a splitter, or splits, as of scikit-learn's LogisticRegressionCV.",
+        CHOOSING,
+        from_python_only=True,
+    )
+
+    def _fit_best(
+        self, X: Any, y: Any, sample_weight: Any, scoring: Any, dev: tuple[Any, Any] | None
+    ) -> Array:
+        """Fits with the alpha that is best on average, of equals the largest; all scores, (alphas, folds).
+
+        When Ctrl-C or the time limit ends the paths early, scores that are not there are NaN, and the model is the one
+        with the chosen alpha that was trained last, on a part of the data.
+        """
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
-        self.alphas_ = self._strengths(X, y, weights)
-        folds = list(check_cv(self.cv, y, classifier=self._loss == "log").split(X, y))
-        scores = np.stack(
-            [self._scores(X, y, weights, train, test, scoring) for train, test in folds], axis=1
-        )
-        self.alpha_ = float(self.alphas_[np.argmax(scores.mean(axis=1))])
-        self._fit(X, y, self.alpha_, weights)
+        folds = list(check_cv(self.cv, y, classifier=not self.numbers).split(X, y))
+        rows = replace(self._rows(X, y, weights), folds=folds)
+        training: MatrixTraining = self._training()
+        with training.started(rows) as run:
+            self.alphas_ = self._strengths(training, rows, run)
+            scores = np.full((len(self.alphas_), len(folds)), np.nan)
+            models: dict[int, MatrixModel] = {}
+            scorer = check_scoring(self, scoring)
+            for number in range(len(folds)):
+                early = self._score_fold(training, rows, weights, number, run, scorer, scores, models)
+                if early is not None:
+                    break
+            best = int(np.argmax(_means(scores)))
+            self.alpha_ = float(self.alphas_[best])
+            if early is not None:
+                self._take(replace(models[best], info={**models[best].info, "status": early}))
+            else:
+                chosen = replace(training, alpha=self.alpha_)
+                self._take(chosen.train(rows, run, dev=self._checked_dev(dev)).model)
         return scores
 
-    def _strengths(self, X: Any, y: Any, weights: Array | None) -> Array:
+    def _strengths(self, training: MatrixTraining, rows: Rows, run: Run) -> Array:
         if self.alphas is not None:
-            return np.sort(np.asarray(self.alphas, np.float64).reshape(-1))[::-1]
-        training = self._training(X.shape[1])
-        return training.alphas(self._problem(training, X, y, 1.0, weights), self.n_alphas, self.eps)
+            return np.array(falling(self.alphas))
+        return training.alphas(training.path_task(rows), run, self.n_alphas, self.eps)
 
-    def _scores(self, X: Any, y: Any, weights: Array | None, train: Any, test: Any, scoring: Any) -> Array:
-        """How well the weights of the path on one part of the data do on the other."""
+    def _score_fold(
+        self,
+        training: MatrixTraining,
+        rows: Rows,
+        weights: Array | None,
+        number: int,
+        run: Run,
+        scorer: Callable[..., float],
+        scores: Array,
+        models: dict[int, MatrixModel],
+    ) -> str | None:
+        """Writes down how well the models of a path do on what they have not seen; why it ended, if that was early."""
+        train, test = rows.folds[number]
         mine = None if weights is None else weights[train]
-        path = self._path(_safe_indexing(X, train), y[train], self.alphas_, 0, 0.0, mine)
-        scorer, counted = (
-            check_scoring(self, scoring),
-            {} if weights is None else {"sample_weight": weights[test]},
-        )
-        left = _safe_indexing(X, test)
-        return np.array([scorer(each, left, y[test], **counted) for each in self._along(path, y[train])])
+        part = self._rows(_safe_indexing(rows.X, train), rows.y[train], mine)
+        left, gold = _safe_indexing(rows.X, test), rows.y[test]
+        counted = {} if weights is None else {"sample_weight": weights[test]}
+        task = training.path_task(part)
+        scored = clone(self)
+        path = training.along(task, self.alphas_, run, f"fold {number + 1}: ")
+        for i, (_, model) in enumerate(path):
+            scored._take(model)
+            if task.classes is not None:
+                scored.classes_ = task.classes
+            scores[i, number] = scorer(scored, left, gold, **counted)
+            models[i] = model
+        ended = str(model.info["status"])
+        return ended if ended in {each.value for each in CUT_SHORT} else None
 
-    def _along(self, path: GroupPath, y: Any) -> Iterator[Any]:
-        """The estimator as it would be with the weights of each alpha."""
-        for coef, intercept in zip(path.coefs, path.intercepts, strict=True):
-            fitted = copy.copy(self)
-            fitted._take_weights(np.atleast_2d(coef), np.atleast_1d(intercept))
-            fitted.classes_ = np.unique(y)
-            yield fitted
+    @classmethod
+    def _settings_of(cls, model: MatrixModel) -> dict[str, Any]:
+        settings = super()._settings_of(model)
+        settings.pop("alpha", None)
+        return settings
 
 
+def _means(scores: Array) -> Array:
+    """The mean score of every alpha on the folds that have one."""
+    there = np.isfinite(scores)
+    total, count = np.where(there, scores, 0.0).sum(axis=1), there.sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), -np.inf)
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class OverlappingGroupLassoClassifierCV(_ByCrossValidation, OverlappingGroupLassoClassifier):
     """`OverlappingGroupLassoClassifier` whose `alpha` is chosen by cross-validation.
-
-    Parameters
-    ----------
-    alphas : numbers or None
-        What to choose from. ``None``: `n_alphas` of them, from the smallest at which all groups are zero down to `eps`
-        times that.
-    cv : int, splitter, splits or None
-        As of scikit-learn's ``LogisticRegressionCV``; 5 folds by default.
-    scoring : str, callable or None
-        What is to be large, for instance ``"neg_log_loss"``; accuracy by default. Of equals the larger alpha is taken.
-    groups, group_weight, l1, l2, fit_intercept, class_weight, solver, tol, max_iter, n_jobs, callback
-        As of `OverlappingGroupLassoClassifier`.
 
     Attributes
     ----------
@@ -105,64 +154,28 @@ class OverlappingGroupLassoClassifierCV(_ByCrossValidation, OverlappingGroupLass
     ((5, 5), True)
     """
 
-    def __init__(
-        self,
-        *,
-        alphas: Sequence[float] | Array | None = None,
-        n_alphas: int = 30,
-        eps: float = 1e-2,
-        cv: Any = None,
-        scoring: str | Callable[..., float] | None = None,
-        groups: Any = None,
-        group_weight: Rule = "sqrt",
-        l1: float = 0.0,
-        l2: float = 0.0,
-        fit_intercept: bool = True,
-        class_weight: Mapping[Any, float] | str | None = None,
-        solver: str | Solver = "auto",
-        tol: float = 1e-5,
-        max_iter: int = 5000,
-        n_jobs: int | None = None,
-        callback: Callable[[Event], Any] | None = None,
-    ) -> None:
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.eps = eps
-        self.cv = cv
-        self.scoring = scoring
-        self.groups = groups
-        self.group_weight = group_weight
-        self.l1 = l1
-        self.l2 = l2
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.callback = callback
+    loss: str | Loss = changed(OverlappingGroupLassoClassifier, "loss", "log")  # not that of all matrices
+    scoring: str | Callable[..., float] | None = option(
+        None,
+        "What is to be large, for instance 'neg_log_loss'; accuracy by default. Of equals the larger alpha is taken.",
+        CHOOSING,
+        from_python_only=True,
+    )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OverlappingGroupLassoClassifierCV:
-        """Chooses alpha, and learns from the rows of X and their classes."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: tuple[Any, Any] | None = None) -> Self:
+        """Chooses alpha, and learns from the rows of X and their classes; `dev` is for the last fit."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         classes, _ = numbered(y)
-        self.score_path_ = self._fit_best(X, y, sample_weight, self.scoring)
+        self.score_path_ = self._fit_best(X, y, sample_weight, self.scoring, dev)
         self.classes_ = classes
         return self
 
 
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class OverlappingGroupLassoRegressorCV(_ByCrossValidation, OverlappingGroupLassoRegressor):
     """`OverlappingGroupLassoRegressor` whose `alpha` is chosen by cross-validation.
-
-    Parameters
-    ----------
-    alphas, n_alphas, eps
-        As of `OverlappingGroupLassoClassifierCV`.
-    cv : int, splitter, splits or None
-        As of scikit-learn's ``LassoCV``; 5 folds by default.
-    groups, group_weight, l1, l2, fit_intercept, solver, tol, max_iter, n_jobs, callback
-        As of `OverlappingGroupLassoRegressor`.
 
     Attributes
     ----------
@@ -182,41 +195,10 @@ class OverlappingGroupLassoRegressorCV(_ByCrossValidation, OverlappingGroupLasso
     True
     """
 
-    def __init__(
-        self,
-        *,
-        alphas: Sequence[float] | Array | None = None,
-        n_alphas: int = 30,
-        eps: float = 1e-2,
-        cv: Any = None,
-        groups: Any = None,
-        group_weight: Rule = "sqrt",
-        l1: float = 0.0,
-        l2: float = 0.0,
-        fit_intercept: bool = True,
-        solver: str | Solver = "auto",
-        tol: float = 1e-5,
-        max_iter: int = 5000,
-        n_jobs: int | None = None,
-        callback: Callable[[Event], Any] | None = None,
-    ) -> None:
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.eps = eps
-        self.cv = cv
-        self.groups = groups
-        self.group_weight = group_weight
-        self.l1 = l1
-        self.l2 = l2
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.callback = callback
+    loss: str | Loss = changed(OverlappingGroupLassoRegressor, "loss", "squared")  # not that of all matrices
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OverlappingGroupLassoRegressorCV:
-        """Chooses alpha, and learns from the rows of X and their numbers."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: tuple[Any, Any] | None = None) -> Self:
+        """Chooses alpha, and learns from the rows of X and their numbers; `dev` is for the last fit."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
-        self.mse_path_ = -self._fit_best(X, y, sample_weight, "neg_mean_squared_error")
+        self.mse_path_ = -self._fit_best(X, y, sample_weight, "neg_mean_squared_error", dev)
         return self

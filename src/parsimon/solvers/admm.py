@@ -163,6 +163,11 @@ class ADMM:
         if not 0 < self.relaxation < 2:
             raise ParsimonError(f"over-relaxation must be between 0 and 2, not {self.relaxation}.")
 
+    @property
+    def resumable(self) -> bool:
+        """Whether a fit may go on from its weights alone: where the paper's stopping ends, copies matter, too."""
+        return self.stopping != "paper"
+
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every round: the best weights so far if certified, the present ones otherwise."""
         return (

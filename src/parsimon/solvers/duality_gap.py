@@ -25,9 +25,9 @@ def duality_gap(problem: Problem, w: Array) -> float | None:
 
     >>> import numpy as np
     >>> from parsimon.solvers.duality_gap import duality_gap
-    >>> from parsimon.tasks.matrices.training import FlatTraining
+    >>> from parsimon.tasks.matrices.flat import flat_problem
     >>> from parsimon.penalties import L2
-    >>> problem = FlatTraining("squared").problem(np.eye(2), [1.0, 3.0], 1, L2(1.0), bias=False)
+    >>> problem = flat_problem(np.eye(2), [1.0, 3.0], 1, L2(1.0), "squared", bias=False)
     >>> duality_gap(problem, np.array([0.5, 1.5])), duality_gap(problem, np.zeros(2))
     (0.0, 5.0)
     """

@@ -62,5 +62,6 @@ for _name, _folder, _summary in (
     ("document", "documents", "A document classifier."),
     ("parser", "parsing", "A dependency parser."),
     ("network", "networks", "A Markov network of the columns of a table."),
+    ("matrix", "matrices", "A classifier or regressor of rows, with groups of columns."),
 ):
     register(_name, f"parsimon.tasks.{_folder}", f"parsimon.cli.kinds.{_folder}", _summary)

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 # Headings of help pages, in their order.
 FILES, LEARNING, CHOOSING, GROWING = "Files", "What to learn", "Which templates to keep", "Growing"
+SENTENCES, WORDS = "Which sentences matter", "Words"
 STOPPING, SAFETY, RUNNING, READING = "How long", "Safety", "Running", "Reading"
-SECTIONS = (FILES, LEARNING, CHOOSING, GROWING, STOPPING, SAFETY, RUNNING, READING)
+SECTIONS = (FILES, LEARNING, SENTENCES, WORDS, CHOOSING, GROWING, STOPPING, SAFETY, RUNNING, READING)
 
 INTEGER, NUMBER, TEXT, SWITCH, SIZE, FILE = "integer", "number", "text", "switch", "size", "file"
 
@@ -75,8 +76,8 @@ class Option:
         if self.least is not None and self.most is not None:
             return f"{noun} from {_short(self.least)} to {_short(self.most)}"
         if self.above is not None:
-            most = "" if self.most is None else f" and not above {_short(self.most)}"
-            return f"{noun} above {_short(self.above)}{most}"
+            upper = "" if self.most is None else f" and up to {_short(self.most)}"
+            return f"{noun} above {_short(self.above)}{upper}"
         return noun if self.least is None else f"{noun}, {_short(self.least)} or more"
 
 

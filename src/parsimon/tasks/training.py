@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -124,12 +125,18 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         watch: Watch | None = None,
     ) -> Trained[Model]:
         """Trains; `watch` hears what is being done, and `began` is when the clock started."""
+        with self.started(data, began, watch) as run:
+            return self.train(data, run, dev=dev, start=start)
+
+    @contextmanager
+    def started(self, data: Data, began: float | None = None, watch: Watch | None = None) -> Iterator[Run]:
+        """The frame around what is computed from data, such as a path: options, memory, and a run with its limits."""
         self.check()
         memory = parse_size(self.memory) if isinstance(self.memory, str) else self.memory
         with at_most(memory):
             run = self.start_run(data, began, watch)
             try:
-                return self.train(data, run, dev=dev, start=start)
+                yield run
             except KeyboardInterrupt:  # there is no model yet, but what is done need not be done again
                 run.keep_what_is_done()
                 raise
@@ -320,7 +327,8 @@ class Run:
         A fit that is `needed` for others leaves no model that could be the best so far: Ctrl-C during it ends
         everything. One that a limit has cut short goes on when the run is resumed, unless that is a `proper_end`.
         A solver without a state that is started again in the middle comes to the same optimum, but not to the same
-        bits. So a fit that is `whole` starts from its beginning if the run was killed during it.
+        bits. So a fit that is `whole` starts from its beginning if the run was killed during it, and so does that of a
+        solver whose result depends on where it started.
         """
         done = self.done(name)
         if done is not None:
@@ -334,8 +342,10 @@ class Run:
             history=list(history),
             counted_from=len(history),
         )
+        resumable = getattr(solver, "resumable", True)
+        whole = whole or not resumable
         running = self._kept.running.get(name)
-        if running is not None:
+        if running is not None and resumable:
             start = running.take_up(monitor)
         self.watch.fit(max_iter, getattr(solver, "tol", None) if start.n_active == 0 else None)
         if whole:
@@ -357,7 +367,7 @@ class Run:
                 self._write()
             elif whole:
                 self._write_when_due()
-        elif whole and not needed:
+        elif whole and resumable and not needed:
             self._kept.running[name] = Running.of(name, result.weights, monitor)
             self._write()
         return result

@@ -20,12 +20,8 @@ import numpy as np
 from parsimon.arrays import Array, IntArray
 from parsimon.data.text.corpus import Corpus
 from parsimon.errors import ParsimonError
-from parsimon.tasks.documents.model import (
-    DocumentModel,
-    documents_of_sentences,
-    log_softmax,
-    sentences_of_tokens,
-)
+from parsimon.tasks.documents.model import DocumentModel, documents_of_sentences, sentences_of_tokens
+from parsimon.tasks.matrices.linear import log_softmax
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,17 @@
-"""Documents as features: words, and the sentences, paragraphs or windows that group them."""
+"""Documents as features: words, and what groups them: sentences, paragraphs, windows, or lists of words."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from parsimon.data.text.corpus import Corpus
 from parsimon.errors import ParsimonError
 from parsimon.features.bag_of_words import FittedBag
-from parsimon.penalties.groups import Groups
+from parsimon.penalties.groups import Groups, Rule
 from parsimon.tasks.documents.units import Unit, unit_groups
+from parsimon.tasks.matrices.column_groups import is_list
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,7 @@ class ByUnit:
 
     unit: Unit = "sentence"
     window: int = 20
-    weight: str = "ones"
+    weight: Rule = "ones"
 
     def groups(self, features: Any) -> Groups:
         """The groups."""
@@ -51,3 +53,31 @@ class ByUnit:
             made = unit_groups(features.corpus, features.bag, self.unit, self.window, self.weight)
             features._made[self] = made
         return features._made[self]
+
+
+@dataclass(frozen=True)
+class OfWords:
+    """Groups of words, given by hand: topics, a thesaurus. Words that are no features are left out.
+
+    >>> from parsimon.tasks.documents.features import DocumentFeatures, OfWords
+    >>> from parsimon.features.bag_of_words import BagOfWords
+    >>> from parsimon.data.text import TextReader
+    >>> corpus = TextReader().read(["A dog and a cat."])
+    >>> groups = OfWords([["cat", "dog", "cow"], ["car"]]).groups(DocumentFeatures(corpus, BagOfWords().fit(corpus)))
+    >>> groups.sizes.tolist()
+    [2, 0]
+    """
+
+    lists: Sequence[Sequence[str]]
+    weight: Rule = "ones"
+
+    def groups(self, features: Any) -> Groups:
+        """The groups among the words that are features."""
+        if not isinstance(features, DocumentFeatures):
+            raise ParsimonError("groups of words need documents, not sequences or matrices.")
+        number = {word: i for i, word in enumerate(features.bag.words)}
+        for m, each in enumerate(self.lists):
+            if not is_list(each) or not all(isinstance(word, str) for word in each):
+                raise ParsimonError(f"group {m} of words is {each!r}; give a list of words.")
+        lists = [sorted({number[word] for word in each if word in number}) for each in self.lists]
+        return Groups.from_lists(lists, len(number), weight=self.weight)

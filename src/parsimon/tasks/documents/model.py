@@ -13,6 +13,7 @@ from parsimon.arrays import Array, IntArray
 from parsimon.data.text.corpus import Corpus
 from parsimon.data.text.reader import TextReader
 from parsimon.errors import ParsimonError
+from parsimon.tasks.matrices.linear import LinearModel, log_softmax
 
 if TYPE_CHECKING:
     from parsimon.features.bag_of_words import FittedBag
@@ -30,7 +31,7 @@ class WordCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class DocumentModel:
+class DocumentModel(LinearModel):
     """What training leaves behind, and all that prediction needs.
 
     Only words with a weight that is not zero are in `words`. Of two labels the second has the score, and the
@@ -241,12 +242,6 @@ class DocumentModel:
 
 def _length(squares: Array) -> Array:
     return np.where(squares > 0, np.sqrt(np.maximum(squares, 0.0)), 1.0)
-
-
-def log_softmax(scores: Array) -> Array:
-    """log P(label), row by row; scores of any size are safe."""
-    shifted = scores - scores.max(axis=1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
 
 def sentences_of_tokens(corpus: Corpus) -> IntArray:

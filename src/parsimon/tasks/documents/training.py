@@ -1,10 +1,10 @@
-"""Training a document classifier: texts and labels in, a `DocumentModel` out."""
+"""From texts and labels to a fitted classifier: the wiring of words, problem, solver and model. No algorithms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,17 +15,249 @@ from parsimon.designs.flat import FlatDesign
 from parsimon.errors import ParsimonError
 from parsimon.features.bag_of_words import BagOfWords, FittedBag
 from parsimon.penalties import ElasticNet, Penalty, SentenceLasso
+from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groupings import ByTemplate
 from parsimon.problem import Problem
-from parsimon.solvers import ADMM, Result, Validation, Weights
-from parsimon.solvers.admm import Stopping
-from parsimon.tasks.documents.features import ByUnit, DocumentFeatures
+from parsimon.solvers import ADMM, Event, Result, Solver, Validation, Weights
+from parsimon.solvers.choice import set_up_solver
+from parsimon.tasks.documents.features import ByUnit, DocumentFeatures, OfWords
 from parsimon.tasks.documents.model import DocumentModel
-from parsimon.tasks.documents.units import Unit
-from parsimon.tasks.matrices.training import FlatTraining, columns_of
+from parsimon.tasks.documents.options import DocumentOptions
+from parsimon.tasks.matrices.flat import (
+    accuracy_on,
+    as_weights,
+    centred,
+    columns_of,
+    problem_of,
+    with_gap,
+)
+from parsimon.tasks.training import Run, Task, Trained, Training, named_loss
 
-PATIENCE = 20  # iterations in a row that are no better on the development set
 ROUNDS = 100  # of ADMM at most, if it stops as in the paper
+CERTIFIED, PAPER = 1e-4, 1e-3  # tolerances of the two ways to stop
+
+
+@dataclass(frozen=True)
+class LabelledDocuments:
+    """What to learn from: documents, as `TextReader` takes them, and the label of each."""
+
+    documents: Sequence[Any]
+    labels: Sequence[str]
+    weights: Array | None = None  # how much each document counts
+    order: Sequence[str] | None = None  # all labels; None: those that there are, sorted
+
+    def content(self) -> list[Any]:
+        """What tells documents apart."""
+        return [self.documents, self.labels, self.weights, self.order]
+
+
+@dataclass(kw_only=True)
+class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentModel]):
+    """How a document classifier is trained. `penalty` is ridge, lasso, elastic-net, sentence, or a penalty object.
+
+    >>> from parsimon.tasks.documents.training import DocumentTraining
+    >>> texts = ["A fine film. We liked it.", "Dull. We left early.", "Fine work!", "So dull, so long."]
+    >>> training = DocumentTraining(penalty="lasso", l1=0.1)
+    >>> model = training.fit(texts, ["good", "bad", "good", "bad"])
+    >>> model.predict(model.read(["What a fine evening.", "A dull one."]))
+    ['good', 'bad']
+    """
+
+    kind: ClassVar[str] = "document"
+
+    def fit(
+        self,
+        documents: Sequence[Any],
+        labels: Sequence[str],
+        *,
+        dev: tuple[Sequence[Any], Sequence[str] | None] | None = None,
+        weights: Array | None = None,
+        start: DocumentModel | None = None,
+    ) -> DocumentModel:
+        """A model; with `dev` the one, along the way, that is best there."""
+        return self.run(LabelledDocuments(documents, labels, weights), dev=dev, start=start).model
+
+    def check(self) -> None:
+        """Refuses values that cannot be meant, and those that do not go together."""
+        super().check()
+        if self.stopping != "paper":
+            return
+        if not self._splits or not isinstance(self.solver, str) or self.solver != "auto":
+            raise ParsimonError(
+                "the paper's stopping is ADMM's; with this penalty or solver use stopping='certified'."
+            )
+        if named_loss(self.loss) != "log":
+            raise ParsimonError(
+                f"the paper's stopping is for the log loss; with {named_loss(self.loss)} use 'certified'."
+            )
+
+    def content(self, data: LabelledDocuments) -> Sequence[Any]:
+        """Documents and labels."""
+        return data.content()
+
+    def train(
+        self, data: LabelledDocuments, run: Run, *, dev: Any = None, start: DocumentModel | None = None
+    ) -> Trained[DocumentModel]:
+        """One problem, from the weights of another model if there is one."""
+        run.phase("reading documents")
+        return self.learn(self.task(data), run, dev=dev, start=start)
+
+    def learn(
+        self, task: DocumentTask, run: Run, *, dev: Any = None, start: DocumentModel | None = None
+    ) -> Trained[DocumentModel]:
+        """The same for documents that are ready."""
+        first = None if start is None else task.weights_of(start)
+        run.phase("training")
+        result = with_gap(task.problem, self.solve(task, first, run, dev=dev))
+        return Trained(self.model_of(task, result), result)
+
+    def model_of(self, task: DocumentTask, result: Result) -> DocumentModel:
+        """The model, with what it remembers."""
+        return task.model(result, self.describe(task, result))
+
+    def describe(self, task: Task[DocumentModel], result: Result) -> dict[str, Any]:
+        """What a model remembers of its training."""
+        penalty = self.chosen_penalty
+        told = {
+            **super().describe(task, result),
+            **{name: getattr(self, name) for name in REMEMBERED},
+            "loss": named_loss(self.loss),
+            "penalty": self.penalty if isinstance(self.penalty, str) else repr(self.penalty),
+            "sentence": penalty.strength if isinstance(penalty, GroupPenalty) else None,
+            "groups": self.groups if isinstance(self.groups, str) else "word list",
+            "group_weight": self.group_weight if isinstance(self.group_weight, str) else "given",
+        }
+        if result.relevance is not None:
+            told["groups_in_all"] = len(result.relevance)
+            told["relevant_groups"] = int(np.sum(result.relevance > 0))
+            if told["groups"] == "sentence" and len(result.relevance) == told["sentences"]:
+                told["relevant_sentences"] = told["relevant_groups"]
+        return told
+
+    # ---- problems ----------------------------------------------------------------------------------------------
+
+    @property
+    def text_reader(self) -> TextReader:
+        """The reader that was given, or the usual one."""
+        return TextReader() if self.reader is None else self.reader
+
+    def prepare(
+        self,
+        documents: Sequence[Any],
+        labels: Sequence[str],
+        weights: Array | None = None,
+    ) -> DocumentTask:
+        """Vocabulary, matrix and labels as numbers, and the problem."""
+        self.check()
+        return self.task(LabelledDocuments(documents, labels, weights))
+
+    def task(self, data: LabelledDocuments) -> DocumentTask:
+        """The problem of some documents."""
+        reader = self.text_reader
+        corpus = reader.read(data.documents)
+        if len(data.labels) != len(corpus):
+            raise ParsimonError(
+                f"there are {len(corpus)} documents and {len(data.labels)} labels; give one for each."
+            )
+        labels, gold = _numbered(data.labels, data.order)
+        values: Any = self.values
+        bag = BagOfWords(values, self.min_count, self.min_documents, self.max_documents, self.max_words)
+        features = DocumentFeatures(corpus, bag.fit(corpus))
+        design = FlatDesign.build(features.bag.matrix(corpus), len(labels), threads=self.n_threads)
+        problem = self._problem(features, design, gold, data.weights)
+        return DocumentTask(labels, features, design, gold, problem, reader, data.weights)
+
+    def again(self, task: DocumentTask) -> DocumentTask:
+        """The same documents with the penalty and the loss of this training."""
+        return replace(task, problem=self.problem(task))
+
+    def problem(self, task: DocumentTask) -> Problem:
+        """Σ loss + Ω for documents that are ready."""
+        self.check()
+        return self._problem(task.features, task.design, task.gold, task.weights)
+
+    def _problem(
+        self, features: DocumentFeatures, design: FlatDesign, gold: IntArray, weights: Array | None
+    ) -> Problem:
+        return problem_of(design, gold, self.bound_penalty(features), self.loss, weights=weights)
+
+    @property
+    def chosen_penalty(self) -> Penalty:
+        """The penalty with its strengths, before it knows the documents."""
+        if not isinstance(self.penalty, str):
+            return self.penalty
+        return STRENGTHS[self.penalty](self)
+
+    def bound_penalty(self, features: DocumentFeatures) -> Penalty:
+        """The penalty on words, its groups found among the documents."""
+        penalty: Any = self.chosen_penalty
+        if isinstance(penalty, GroupPenalty):
+            if not isinstance(self.groups, str):
+                penalty = replace(penalty, groups=OfWords(self.groups, self.group_weight))
+            elif penalty.groups is None:
+                unit: Any = self.groups
+                penalty = replace(penalty, groups=ByUnit(unit, self.window, self.group_weight))
+            if isinstance(penalty.groups, ByTemplate):
+                raise ParsimonError(
+                    "documents have no templates; give groups of words, such as ByUnit('sentence')."
+                )
+        bound: Penalty = penalty.bind(features)
+        return bound
+
+    # ---- solvers -----------------------------------------------------------------------------------------------
+
+    @property
+    def _splits(self) -> bool:
+        """Whether groups may be given copies of their weights."""
+        if isinstance(self.penalty, str):
+            return self.penalty == "sentence"
+        return isinstance(self.penalty, GroupPenalty) and self.penalty.norm == 2
+
+    @property
+    def chosen_solver(self) -> str | Solver:
+        """ADMM for groups with the log loss, unless there is another wish."""
+        wish = not isinstance(self.solver, str) or self.solver != "auto"
+        if wish or not self._splits or named_loss(self.loss) != "log":
+            return self.solver  # type: ignore[no-any-return]
+        stopping: Any = self.stopping
+        tol = self.tol or (PAPER if stopping == "paper" else CERTIFIED)
+        return ADMM(tol, self.rho, stopping, threads=self.n_threads)
+
+    @property
+    def rounds(self) -> int | None:
+        """The limit of iterations: the paper's stopping has one anyway."""
+        return ROUNDS if self.stopping == "paper" and self.max_iter is None else self.max_iter
+
+    def solver_for(self, task: Task[DocumentModel]) -> Solver:
+        """The solver, set up for a problem."""
+        return set_up_solver(
+            self.chosen_solver,
+            task.problem,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=self.seed,
+            n_threads=self.n_threads,
+            features=task.features,
+        )
+
+    def solve(
+        self,
+        task: Task[DocumentModel],
+        start: Weights | None = None,
+        run: Run | None = None,
+        *,
+        dev: Any = None,
+        name: str = "fit",
+        max_iter: int | None = None,
+        history: Sequence[Event] = (),
+    ) -> Result:
+        """The weights, after the paper's rounds at most if it stops as in the paper."""
+        most = self.rounds if max_iter is None else max_iter
+        return super().solve(task, start, run, dev=dev, name=name, max_iter=most, history=history)
+
+    def validation(self, task: Task[DocumentModel], dev: Any, solver: Solver) -> Validation:
+        """Scores at every iteration."""
+        return replace(super().validation(task, dev, solver), every=1)
 
 
 @dataclass(frozen=True)
@@ -36,6 +268,9 @@ class DocumentTask:
     features: DocumentFeatures
     design: FlatDesign
     gold: IntArray
+    problem: Problem
+    reader: TextReader
+    weights: Array | None = None  # how much each document counts
 
     @property
     def corpus(self) -> Corpus:
@@ -52,181 +287,53 @@ class DocumentTask:
         """How many weights a word has."""
         return len(self.labels) if len(self.labels) > 2 else 1
 
+    def facts(self) -> dict[str, Any]:
+        """What a model remembers of the data."""
+        return {
+            "documents": len(self.corpus),
+            "sentences": self.corpus.n_sentences,
+            "candidate_words": len(self.bag.words),
+        }
 
-@dataclass(frozen=True)
-class DocumentTraining:
-    """How a document classifier is trained. `penalty` is ridge, lasso, elastic-net, sentence, or a penalty object.
+    def model(self, result: Result, info: dict[str, Any]) -> DocumentModel:
+        """What is left of the words."""
+        weights, bias = columns_of(result.weights.dense(), len(self.bag.words), self.width, bias=True)
+        return DocumentModel.from_weights(self.labels, self.bag, weights, bias, self.reader, info)
 
-    >>> from parsimon.tasks.documents.training import DocumentTraining
-    >>> texts = ["A fine film. We liked it.", "Dull. We left early.", "Fine work!", "So dull, so long."]
-    >>> training = DocumentTraining(penalty="lasso", l1=0.1)
-    >>> model = training.fit(texts, ["good", "bad", "good", "bad"])
-    >>> model.predict(model.read(["What a fine evening.", "A dull one."]))
-    ['good', 'bad']
-    """
+    def weights_of(self, model: DocumentModel) -> Weights | None:
+        """A model's weights in this task's numbering, words matched by name; None if it is of other labels."""
+        if model.labels != self.labels:
+            return None
+        place = {word: i for i, word in enumerate(model.words)}
+        weights = np.zeros((len(self.bag.words), self.width))
+        pairs = [(i, place[word]) for i, word in enumerate(self.bag.words) if word in place]
+        if pairs:
+            here, there = np.array(pairs).T
+            weights[here] = model.weights[there]
+        return as_weights(weights, centred(model.bias))
 
-    penalty: str | Penalty = "sentence"
-    l1: float | None = None
-    l2: float | None = None
-    sentence: float | None = None
-    groups: Unit = "sentence"
-    window: int = 20
-    group_weight: str = "ones"
-    stopping: Stopping = "certified"
-    rho: float | None = None
-    loss: str = "log"
-    values: str = "counts"
-    min_count: int = 1
-    min_documents: int = 1
-    max_documents: float = 1.0
-    max_words: int | None = None
-    reader: TextReader = field(default_factory=TextReader)
-    max_iter: int | None = None
-    tol: float | None = None
-    time_limit: float | None = None
-    threads: int = 1
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if isinstance(self.penalty, str) and self.penalty not in PENALTIES:
-            raise ParsimonError(f"there is no penalty {self.penalty!r}; choose from {', '.join(PENALTIES)}.")
-        if self.stopping == "paper" and not self._splits:
-            raise ParsimonError("the paper's stopping is ADMM's; with this penalty use stopping='certified'.")
-        if self.stopping == "paper" and self.loss != "log":
-            raise ParsimonError(
-                f"the paper's stopping is for the log loss; with {self.loss} use 'certified'."
-            )
-
-    @property
-    def _splits(self) -> bool:
-        if isinstance(self.penalty, str):
-            return self.penalty == "sentence"
-        return hasattr(self.penalty, "split") and getattr(self.penalty, "norm", 2) == 2
-
-    def fit(
-        self,
-        documents: Sequence[Any],
-        labels: Sequence[str],
-        *,
-        dev: tuple[Sequence[Any], Sequence[str] | None] | None = None,
-        callbacks: Sequence[Callable[[Any], Any]] = (),
-    ) -> DocumentModel:
-        """A model; with `dev` the one, along the way, that is best there."""
-        task = self.prepare(self.reader.read(documents), labels)
-        watched = None if dev is None else self.held_out(task, self.reader.read(dev[0]), dev[1])
-        problem = self.problem(task)
-        return self.model(task, problem, self.solve(problem, validation=watched, callbacks=callbacks))
-
-    def prepare(self, corpus: Corpus, labels: Sequence[str]) -> DocumentTask:
-        """Vocabulary, matrix and labels as numbers."""
-        if len(labels) != len(corpus):
-            raise ParsimonError(
-                f"there are {len(corpus)} documents and {len(labels)} labels; give one for each."
-            )
-        names, gold = np.unique(np.asarray(labels, str), return_inverse=True)
-        if len(names) < 2:
-            raise ParsimonError(
-                f"all documents have the label {str(names[0])!r}; a classifier needs two or more."
-            )
-        values: Any = self.values
-        bag = BagOfWords(values, self.min_count, self.min_documents, self.max_documents, self.max_words).fit(
-            corpus
-        )
-        design = FlatDesign.build(bag.matrix(corpus), len(names), threads=self.threads)
-        return DocumentTask(tuple(names.tolist()), DocumentFeatures(corpus, bag), design, gold)
-
-    def problem(self, task: DocumentTask) -> Problem:
-        """Σ loss + Ω."""
-        return self.flat.problem_of(task.design, task.gold, self.bound_penalty(task.features))
-
-    @property
-    def chosen_penalty(self) -> Any:
-        """The penalty with its strengths, before it knows the documents."""
-        return PENALTIES[self.penalty](self) if isinstance(self.penalty, str) else self.penalty
-
-    def bound_penalty(self, features: DocumentFeatures) -> Penalty:
-        """The penalty on words, its groups found among the documents."""
-        penalty = self.chosen_penalty
-        if isinstance(penalty, SentenceLasso) and penalty.groups is None:
-            penalty = replace(penalty, groups=ByUnit(self.groups, self.window, self.group_weight))
-        if isinstance(penalty.groups, ByTemplate):
-            raise ParsimonError(
-                "documents have no templates; give groups of words, such as ByUnit('sentence')."
-            )
-        return penalty.bind(features)  # type: ignore[no-any-return]
-
-    def solve(
-        self,
-        problem: Problem,
-        start: Weights | None = None,
-        *,
-        validation: Validation | None = None,
-        callbacks: Sequence[Callable[[Any], Any]] = (),
-    ) -> Result:
-        """Weights."""
-        return self.flat.solve(problem, start, validation=validation, callbacks=callbacks)
-
-    @property
-    def flat(self) -> FlatTraining:
-        """The solver and its limits."""
-        rounds = ROUNDS if self.stopping == "paper" and self.max_iter is None else self.max_iter
-        flat = FlatTraining(self.loss, "auto", self.tol, rounds, self.time_limit, self.threads)
-        if not self._splits or self.loss != "log":
-            return flat
-        tol = self.tol or (1e-3 if self.stopping == "paper" else 1e-4)
-        return replace(flat, solver=ADMM(tol, self.rho, self.stopping, threads=self.threads))
-
-    def held_out(self, task: DocumentTask, corpus: Corpus, labels: Sequence[str] | None) -> Validation:
-        """Accuracy on other documents, at every iteration; of equals the smaller model is kept."""
+    def development_score(
+        self, dev: tuple[Sequence[Any], Sequence[str] | None]
+    ) -> Callable[[Weights], float]:
+        """The share of right labels among other documents."""
+        corpus, labels = self.reader.read(dev[0]), dev[1]
         if labels is None or len(labels) != len(corpus):
             raise ParsimonError("development documents need a label each.")
-        number = {name: i for i, name in enumerate(task.labels)}
+        number = {name: i for i, name in enumerate(self.labels)}
         gold = np.array([number.get(str(label), -1) for label in labels])
-        score = accuracy_on(task, task.bag.matrix(corpus), gold)
-        return Validation(score, every=1, patience=PATIENCE)
-
-    def model(self, task: DocumentTask, problem: Problem, result: Result) -> DocumentModel:
-        """What is left of the words, and how it came about."""
-        w = result.weights.dense()
-        weights, bias = columns_of(w, len(task.bag.words), task.width, bias=True)
-        info = self._info(task, problem, result)
-        return DocumentModel.from_weights(task.labels, task.bag, weights, bias, self.reader, info)
-
-    def _info(self, task: DocumentTask, problem: Problem, result: Result) -> dict[str, Any]:
-        told = {name: getattr(self, name) for name in SETTINGS}
-        penalty = self.chosen_penalty
-        told["penalty"] = self.penalty if isinstance(self.penalty, str) else repr(self.penalty)
-        told |= {name: getattr(penalty, name, None) for name in ("l1", "l2")}
-        told["sentence"] = penalty.strength if self._splits else None
-        told |= {
-            "documents": len(task.corpus),
-            "sentences": task.corpus.n_sentences,
-            "candidate_words": len(task.bag.words),
-            **result.told(),
-        }
-        if result.relevance is not None:
-            told["groups_in_all"] = len(result.relevance)
-            told["relevant_groups"] = int(np.sum(result.relevance > 0))
-            if len(result.relevance) == task.corpus.n_sentences and self.groups == "sentence":
-                told["relevant_sentences"] = told["relevant_groups"]
-        return told
+        return accuracy_on(self.bag.matrix(corpus), gold, self.width)
 
 
-def accuracy_on(task: DocumentTask, X: Any, gold: IntArray) -> Callable[[Weights], float]:
-    """The share of right labels, as a function of weights."""
-
-    def score(weights: Weights) -> float:
-        coefficients, bias = columns_of(weights.dense(), X.shape[1], task.width, bias=True)
-        return float(np.mean(best_labels(X @ coefficients + bias) == gold))
-
-    return score
-
-
-def best_labels(margins: Array) -> IntArray:
-    """The label with the largest score; with one column, the second where it is above zero."""
-    if margins.shape[1] == 1:
-        return np.asarray(margins[:, 0] > 0, np.int64)
-    return np.asarray(np.argmax(margins, axis=1))
+def _numbered(labels: Sequence[str], order: Sequence[str] | None) -> tuple[tuple[str, ...], IntArray]:
+    """All labels, and the number of each document's."""
+    names, gold = np.unique(np.asarray(labels, str), return_inverse=True)
+    if len(names) < 2:
+        only = f"all documents have the label {str(names[0])!r}" if len(names) else "there are no documents"
+        raise ParsimonError(f"{only}; a classifier needs two labels or more.")
+    if order is None:
+        return tuple(names.tolist()), gold
+    number = {name: i for i, name in enumerate(order)}
+    return tuple(order), np.array([number[name] for name in names.tolist()], np.int64)[gold]
 
 
 def _ridge(training: DocumentTraining) -> Penalty:
@@ -251,22 +358,16 @@ def _given(value: float | None, default: float) -> float:
     return default if value is None else value
 
 
-PENALTIES: dict[str, Callable[[DocumentTraining], Penalty]] = {
+STRENGTHS: Mapping[str, Callable[[DocumentTraining], Penalty]] = {
     "ridge": _ridge,
     "lasso": _lasso,
     "elastic-net": _elastic_net,
     "sentence": _sentence,
 }
-SETTINGS = (
-    "l1",
-    "l2",
-    "sentence",
-    "groups",
+REMEMBERED = (
     "window",
-    "group_weight",
     "stopping",
     "rho",
-    "loss",
     "values",
     "min_count",
     "min_documents",
@@ -274,5 +375,4 @@ SETTINGS = (
     "max_words",
     "max_iter",
     "tol",
-    "seed",
 )

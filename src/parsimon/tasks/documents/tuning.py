@@ -17,9 +17,9 @@ from threadpoolctl import threadpool_limits
 
 from parsimon.arrays import Array
 from parsimon.errors import ParsimonError
-from parsimon.problem import Problem
 from parsimon.solvers import Event, Iterate, Result, Status, Validation, Weights
 from parsimon.tasks.documents.training import ROUNDS, DocumentTask, DocumentTraining
+from parsimon.tasks.training import Run
 
 Settings = Mapping[str, Any]
 
@@ -97,13 +97,21 @@ def fit_one(
     """One fit. A certified optimum is scored at its end, anything else at every iteration."""
     began = time.perf_counter()
     mine = replace(training, **settings)
-    problem = mine.problem(task)
-    if mine.stopping == "paper":
-        result = mine.solve(problem, start, validation=watch)
-        at = next((e.iteration + 1 for e in result.history if e.dev == watch.best), len(result.history))
+    here = mine.again(task)
+    stopped = mine.stopping == "paper"
+    result = Run(mine.time_limit, mine.callbacks).fit(
+        "fit",
+        mine.solver_for(here),
+        here.problem,
+        Weights.zeros(here.problem.n_features) if start is None else start,
+        max_iter=mine.rounds,
+        validation=watch if stopped else None,
+    )
+    at = len(result.history)
+    if stopped:
+        at = next((e.iteration + 1 for e in result.history if e.dev == watch.best), at)
     else:
-        result = mine.solve(problem, start)
-        at, _ = len(result.history), watch.see(Iterate(result.weights, result.objective, 0))
+        watch.see(Iterate(result.weights, result.objective, 0))
     seconds = time.perf_counter() - began
     return Trial(settings, watch.best, result.weights.n_active, at, len(result.history), seconds, result)
 
@@ -174,8 +182,8 @@ def successive_halving(
     drawn: list[Settings] = [*latin_hypercube(ranges, n, seed)]
     for settings in drawn:
         mine = replace(training, **settings)
-        problem: Problem = mine.problem(task)
-        iterates = mine.flat.choose(problem).iterate(problem, Weights.zeros(problem.n_features))
+        here = mine.again(task)
+        iterates = mine.solver_for(here).iterate(here.problem, Weights.zeros(here.problem.n_features))
         racers.append(Racer(settings, iterates, watch()))
     running, until = racers, first
     with threadpool_limits(1, user_api="blas"):

@@ -1,9 +1,8 @@
-"""Groups of a matrix's columns, or of words, as users have them: lists, a label for each column, or `Groups`."""
+"""Groups of a matrix's columns as users have them: lists, a label for each column, or `Groups`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ def as_groups(groups: Any, n_columns: int, weight: Rule = "sqrt") -> Groups:
         return groups
     if isinstance(groups, str) or not hasattr(groups, "__len__") or hasattr(groups, "keys"):
         raise ParsimonError(f"groups is {groups!r}; give {FORMS}.")
-    nested = [_is_list(each) for each in groups]
+    nested = [is_list(each) for each in groups]
     if not all(nested):
         if any(nested):
             raise ParsimonError(f"groups has both lists and single labels; give {FORMS}.")
@@ -44,7 +43,8 @@ def as_groups(groups: Any, n_columns: int, weight: Rule = "sqrt") -> Groups:
     return Groups.from_lists(lists, n_columns, weight=weight)
 
 
-def _is_list(each: Any) -> bool:
+def is_list(each: Any) -> bool:
+    """Whether something has members, and is not a name."""
     return hasattr(each, "__len__") and not isinstance(each, str | bytes)
 
 
@@ -78,30 +78,3 @@ def _labelled(labels: Any, n_columns: int, weight: Rule) -> Groups:
     return Groups(
         bounds(sizes), None if in_order else index, weights, n_columns, [str(name) for name in names]
     )
-
-
-@dataclass(frozen=True)
-class OfWords:
-    """Groups of words, given by hand: topics, a thesaurus. Words that are no features are left out.
-
-    >>> from parsimon.tasks.matrices.column_groups import OfWords
-    >>> from parsimon.tasks.documents.features import DocumentFeatures
-    >>> from parsimon.features.bag_of_words import BagOfWords
-    >>> from parsimon.data.text import TextReader
-    >>> corpus = TextReader().read(["A dog and a cat."])
-    >>> groups = OfWords([["cat", "dog", "cow"], ["car"]]).groups(DocumentFeatures(corpus, BagOfWords().fit(corpus)))
-    >>> groups.sizes.tolist()
-    [2, 0]
-    """
-
-    lists: Sequence[Sequence[str]]
-    weight: Rule = "ones"
-
-    def groups(self, features: Any) -> Groups:
-        """The groups among the words that are features."""
-        number = {word: i for i, word in enumerate(features.bag.words)}
-        for m, each in enumerate(self.lists):
-            if not _is_list(each) or not all(isinstance(word, str) for word in each):
-                raise ParsimonError(f"group {m} of words is {each!r}; give a list of words.")
-        lists = [sorted({number[word] for word in each if word in number}) for each in self.lists]
-        return Groups.from_lists(lists, len(number), weight=self.weight)

@@ -1,0 +1,92 @@
+"""A matrix model in a model file: the columns that are left, their weights, and groups of columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from parsimon.penalties.groups import Groups
+from parsimon.tasks.matrices.model import CLASS_TYPES, MatrixModel
+
+
+def take_apart(model: MatrixModel) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is said of a model in the header, and its arrays but the weights."""
+    header: dict[str, Any] = {
+        "columns": model.n_columns,
+        "classes": None if model.classes is None else list(model.classes),
+        "class_type": model.class_type,
+        "groups": None,
+    }
+    tensors: dict[str, Any] = {"kept": model.columns, "intercepts": model.intercepts}
+    groups = model.groups
+    if groups is not None:
+        named = groups.names is not None
+        header["groups"] = {
+            "names": [groups.name(m) for m in range(groups.n_groups)] if named else None,
+            "in_order": groups.in_order,
+        }
+        tensors["groups.ptr"], tensors["groups.weight"] = groups.ptr, groups.weight
+        if groups.index is not None:
+            tensors["groups.index"] = groups.index
+    return header, tensors
+
+
+def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> MatrixModel:
+    """The model again, or an error that says what is wrong with it."""
+    weights, intercepts = (tensors[name].astype(np.float64) for name in ("weights", "intercepts"))
+    if weights.ndim != 2 or intercepts.ndim != 1:
+        raise ValueError("weights must be a table, and intercepts a vector")
+    if not np.isfinite(weights).all() or not np.isfinite(intercepts).all():
+        raise ValueError("a number is not finite")
+    classes, class_type = header["classes"], header["class_type"]
+    if classes is not None and (
+        not isinstance(classes, list) or not all(isinstance(each, str) for each in classes)
+    ):
+        raise ValueError("classes must be a list of names")
+    if class_type not in CLASS_TYPES:
+        raise ValueError(f"there are no classes of type {class_type!r}")
+    n_columns = header["columns"]
+    if not isinstance(n_columns, int) or isinstance(n_columns, bool):
+        raise ValueError("the number of columns must be a whole number")
+    model = MatrixModel(
+        n_columns,
+        _integers(tensors, "kept"),
+        weights,
+        intercepts,
+        None if classes is None else tuple(classes),
+        class_type,
+        None if header["groups"] is None else _groups(dict(header["groups"]), tensors, n_columns),
+        dict(header["info"]),
+    )
+    if classes is not None and len(np.unique(model.class_values)) != len(classes):  # reads them, too
+        raise ValueError("classes must differ")
+    return model
+
+
+def _groups(header: dict[str, Any], tensors: dict[str, Any], n_columns: int) -> Groups:
+    ptr, weight = _integers(tensors, "groups.ptr"), tensors["groups.weight"].astype(np.float64)
+    if weight.ndim != 1:
+        raise ValueError("the weights of groups must be a vector")
+    index = None if header["in_order"] else _integers(tensors, "groups.index")
+    names = header["names"]
+    if names is not None and (
+        not isinstance(names, list)
+        or len(names) != len(weight)
+        or not all(isinstance(each, str) for each in names)
+    ):
+        raise ValueError("every group needs a name, or none has one")
+    groups = Groups(ptr, index, weight, n_columns, names)
+    if index is not None:
+        inside = np.ones(len(index), bool)
+        inside[ptr[:-1][np.diff(ptr) > 0]] = False  # the first of each group
+        if np.any(np.diff(index, prepend=0)[inside] < 0):
+            raise ValueError("the columns of a group must be in order")
+    return groups
+
+
+def _integers(tensors: dict[str, Any], name: str) -> Any:
+    values = tensors[name]
+    if not np.issubdtype(values.dtype, np.integer) or values.ndim != 1:
+        raise ValueError(f"{name} must be a vector of whole numbers")
+    return values.astype(np.int64)

@@ -1,0 +1,77 @@
+"""The options of training on matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from parsimon.tasks.options import (
+    LEARNING,
+    NUMBER,
+    SWITCH,
+    DevelopmentOptions,
+    TrainingOptions,
+    changed,
+    option,
+)
+
+if TYPE_CHECKING:
+    from parsimon.losses import Loss
+
+# Named here because the module that knows them is too heavy for a help page.
+GROUP_WEIGHTS = ("sqrt", "log2", "log2^1.5", "sqrt-log2", "ones")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MatrixOptions(DevelopmentOptions, TrainingOptions):
+    """The penalty on groups of columns and on single weights, and the loss."""
+
+    alpha: float = option(
+        1.0,
+        "Strength of the penalty on groups: the larger, the fewer groups of columns are left.",
+        LEARNING,
+        kind=NUMBER,
+        least=0,
+    )
+    groups: Any = option(
+        None,
+        "Groups of columns: lists of columns, which may overlap, one label for each column, or `Groups`. Columns in no "
+        "group have the l1 and l2 terms alone. None: each column is a group.",
+        LEARNING,
+        from_python_only=True,
+    )
+    group_weight: Any = option(
+        "sqrt",
+        "The weight of a group, by its number of columns; from Python, also a number for each group. `Groups` have "
+        "weights of their own.",
+        LEARNING,
+        choices=GROUP_WEIGHTS,
+    )
+    l1: float = option(0.0, "L1 strength on single weights.", LEARNING, kind=NUMBER, least=0)
+    l2: float = option(0.0, "L2 strength on single weights.", LEARNING, kind=NUMBER, least=0)
+    fit_intercept: bool = option(
+        True, "Whether there is an intercept, which is not penalised.", LEARNING, kind=SWITCH
+    )
+    loss: str | Loss = option(
+        "log",
+        "'log' is logistic regression and 'hinge' a support vector machine, both for classes; 'squared' is least "
+        "squares, for numbers.",
+        LEARNING,
+        choices=("log", "hinge", "squared"),
+    )
+    solver: Any = changed(
+        TrainingOptions,
+        "solver",
+        "auto",
+        help="The algorithm: 'auto' takes the first that fits the loss and the penalty; 'block-working-set', 'fista' "
+        "and 'admm' are for groups that overlap. ADMM makes groups small, but not exactly zero.",
+    )
+    tol: float | None = changed(
+        TrainingOptions,
+        "tol",
+        1e-5,
+        help="Stop when the optimality conditions hold to this fraction of their violation at zero weights; with "
+        "'admm', when the duality gap is this fraction of the objective.",
+        shown=None,
+    )
+    max_iter: int | None = changed(TrainingOptions, "max_iter", 5000, help="Stop after N iterations.")
