@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from parsimon.penalties.groups import Groups
-from parsimon.problem import Problem
+from parsimon.problem import InMemoryProblem
 from parsimon.tasks.matrices.training import FlatTraining
 
 
@@ -32,7 +32,7 @@ class FlatToy:
 
     def problem(
         self, penalty: Any, loss: str | None = None, *, bias: bool = True, threads: int = 1
-    ) -> Problem:
+    ) -> InMemoryProblem:
         training = FlatTraining(loss or ("squared" if self.n_labels == 1 else "log"), threads=threads)
         return training.problem(
             self.X, self.gold, self.n_labels, penalty, bias=bias, weights=self.instance_weights

@@ -231,10 +231,6 @@ class MRFDesign:
             found.append((offset, *feature_differences(map, starts, row, plus, minus, self.threads)))
         return found
 
-    def keeping(self) -> MRFDesign:
-        """Itself: scores are in memory of their own."""
-        return self
-
 
 def contrast_code(n_states: int) -> Array:
     """Helmert's contrasts: K × (K − 1), columns that sum to zero, are orthogonal, and have the norm √K.

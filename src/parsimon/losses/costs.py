@@ -10,7 +10,7 @@ import numpy as np
 
 from parsimon.arrays import Array
 from parsimon.errors import ParsimonError
-from parsimon.losses.base import settings_of
+from parsimon.losses.base import loss_settings
 
 Cost: TypeAlias = float | Array | Mapping[tuple[Any, Any], float] | Callable[[Any, Any], float]
 
@@ -30,8 +30,8 @@ class CostSensitive:
         """The same loss with a cost that is a number or an array, whatever it was: these are the labels' names."""
         return replace(self, cost=_for_labels(self.cost, labels))  # type: ignore[type-var]
 
-    @property
-    def _bound_cost(self) -> float | Array:
+    def bound_cost(self) -> float | Array:
+        """The cost as a number or an array."""
         cost = self.cost
         if callable(cost) or isinstance(cost, Mapping):
             raise ParsimonError(
@@ -40,7 +40,7 @@ class CostSensitive:
         return cost
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and settings_of(self) == settings_of(other)
+        return type(self) is type(other) and loss_settings(self) == loss_settings(other)
 
     def __hash__(self) -> int:
         return hash(type(self))

@@ -19,7 +19,7 @@ from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
 
 if TYPE_CHECKING:
-    from parsimon.penalties.groupings import FeatureTable
+    from parsimon.penalties.groupings import FeatureDescriptions
 
 Names: TypeAlias = Sequence[str] | Callable[[int], str] | None  # a function where there may be millions
 Rule: TypeAlias = str | Array | Sequence[float]  # one of RULES, or a number for each group
@@ -91,7 +91,7 @@ class Groups:
         ptr = np.asarray(ptr, np.int64)
         return cls(ptr, None, group_weights(weight, np.diff(ptr)), n_features, names)
 
-    def groups(self, features: FeatureTable) -> Groups:
+    def groups(self, features: FeatureDescriptions) -> Groups:
         """Itself: groups are their own grouping."""
         if features.n_features != self.n_features:
             raise ParsimonError(

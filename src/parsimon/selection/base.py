@@ -47,7 +47,7 @@ class Selected:
         best = np.argsort(-self.score, kind="stable")
         return [(self.names[m], float(self.score[m])) for m in best]
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""
         history = [asdict(event) for event in self.history]
         return {
@@ -58,10 +58,10 @@ class Selected:
         }
 
     @classmethod
-    def from_told(cls, told: dict[str, Any]) -> Selected:
-        """What `told` described."""
-        history = [Event.from_told(event) for event in told["history"]]
-        return cls(told["names"], np.array(told["kept"], bool), np.array(told["score"], float), history)
+    def from_dict(cls, fields: dict[str, Any]) -> Selected:
+        """From what `to_dict` returned."""
+        history = [Event.from_dict(event) for event in fields["history"]]
+        return cls(fields["names"], np.array(fields["kept"], bool), np.array(fields["score"], float), history)
 
 
 class Selection(Protocol):

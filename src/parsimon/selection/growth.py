@@ -220,7 +220,7 @@ class Grown:
     parents: Rule
     stages: tuple[GrownStage, ...]
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For a model file."""
         return {"parents": self.parents, "stages": [asdict(stage) for stage in self.stages]}
 

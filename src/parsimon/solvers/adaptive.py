@@ -16,15 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from parsimon.arrays import Array
 from parsimon.penalties.elastic_net import ElasticNet
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Solver, Status
+from parsimon.solvers.base import Iterate, Solver, Status
+from parsimon.solvers.capabilities import HINGE_LOSS, MAJORIZER, MARGINS, PENALISES_ALL, Requires
 from parsimon.solvers.frank_wolfe import FrankWolfe, MarginDual
+from parsimon.solvers.settings import with_settings
 from parsimon.weights import Weights
 
 
@@ -40,15 +42,15 @@ class Adaptive:
     drop: float = 1e-4
     inner: Solver = field(default_factory=FrankWolfe)
     name: ClassVar[str] = "em"
-    requires: ClassVar[Requires] = Requires(hinge_loss=True, majorizer=True, differences=True, proximal=False)
+    requires: ClassVar[Requires] = (HINGE_LOSS, MAJORIZER, PENALISES_ALL, MARGINS)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every round. All variances are one in the first (or those of the weights given)."""
         yield from self.continued(problem, start, Rounds(problem, self.inner))
 
     def continued(self, problem: Problem, start: Weights, learn: Rounds) -> Iterator[Iterate]:
-        """The same, with M3Ns that somebody else may want to look at."""
-        penalty: Any = problem.penalty
+        """The same, with M3Ns that the caller can look at."""
+        penalty = MAJORIZER.of(problem)
         w = start.dense()
         bend = penalty.majorizer(w) if np.any(w) else np.ones(problem.n_features)
         before, accuracy, passes = np.inf, 0.1, 0
@@ -85,7 +87,7 @@ class Rounds:
 
     def m3n(self, bend: Array, w: Array, tol: float) -> Iterate:
         """min Σ loss + ½ Σ_k bend_k w_k², where infinite bends mean that a weight is zero."""
-        inner: Any = replace(self.inner, tol=tol)  # type: ignore[type-var]
+        inner = with_settings(self.inner, tol=tol)
         if isinstance(inner, FrankWolfe):
             scale = np.divide(1.0, bend, out=np.zeros_like(bend), where=np.isfinite(bend))
             if self.dual is None:
@@ -93,11 +95,9 @@ class Rounds:
             else:
                 self.dual.set_penalty(scale)
             finite = np.where(np.isfinite(bend), bend, 0.0)
-            return last(
-                inner.refine(replace(self.problem, penalty=ElasticNet(l2=1.0, weight=finite)), self.dual)
-            )
+            return last(inner.refine(self.problem.with_penalty(ElasticNet(l2=1.0, weight=finite)), self.dual))
         kept = np.flatnonzero(np.isfinite(bend))
-        small = replace(self.problem.restrict(kept), penalty=ElasticNet(l2=1.0, weight=bend[kept]))
+        small = self.problem.restrict(kept).with_penalty(ElasticNet(l2=1.0, weight=bend[kept]))
         step = last(inner.iterate(small, Weights(w[kept], None, len(kept))))
         values = step.weights.dense()
         return replace(step, weights=Weights(values, kept, self.problem.n_features))

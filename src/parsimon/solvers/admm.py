@@ -25,7 +25,8 @@ from parsimon.penalties.elastic_net import ElasticNet
 from parsimon.penalties.group_lasso import Split
 from parsimon.penalties.pulled import Pulled
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status
+from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.capabilities import COORDINATES, SMOOTH_LOSS, SPLIT, Requires
 from parsimon.solvers.certificate import SplitDual, split_lower_bound
 from parsimon.solvers.proximal_newton import Point, newton_step
 from parsimon.weights import Weights
@@ -130,7 +131,7 @@ class Copies:
         )
 
 
-def _ratio(size: Any, of: Any) -> float:
+def _ratio(size: float | np.floating[Any], of: float | np.floating[Any]) -> float:
     return float(size / of) if of > 0 else 0.0 if size == 0 else 1.0
 
 
@@ -151,9 +152,7 @@ class ADMM:
     relaxation: float = 1.6
     threads: int = 1
     name: ClassVar[str] = "admm"
-    requires: ClassVar[Requires] = Requires(
-        smooth_loss=True, coordinates=True, splitting=True, proximal=False
-    )
+    requires: ClassVar[Requires] = (SMOOTH_LOSS, COORDINATES, SPLIT)
 
     def __post_init__(self) -> None:
         if self.stopping not in get_args(Stopping):
@@ -171,14 +170,12 @@ class ADMM:
 
     def prepare(self, problem: Problem, start: Weights) -> tuple[Point, Split, Copies]:
         """The starting point, the penalty in two, and copies of its weights."""
-        penalty: Any = problem.penalty
-        split = penalty.split(problem.n_features)
+        scores, split = COORDINATES.of(problem), SPLIT.of(problem).split(problem.n_features)
         relaxation = self.relaxation if self.stopping == "certified" else 1.0
         copies = Copies.of(split, problem.n_features, self.rho or 1.0, relaxation, self.threads)
-        design: Any = problem.batches[0].design
         w = start.dense().copy()
         copies.copies = copies.counts * w  # so that the first w step stays near a warm start
-        return Point.at(problem, w, design.margins(w)), split, copies
+        return Point.at(scores, w, scores.margins(w)), split, copies
 
     def _with_zeros(self, problem: Problem, best: Iterate, split: Split, floor: float) -> Iterate:
         """The same with those weights zero of which a group has zero copies, if the certificate allows it.
@@ -199,7 +196,7 @@ class ADMM:
         evaluations = 1
         while True:
             before = now.w
-            now, used = minimise(replace(problem, penalty=copies.pull(split.net)), now, 1e-5)
+            now, used = minimise(problem.with_penalty(copies.pull(split.net)), now, 1e-5)
             evaluations += used
             copies.update(now.w)
             change = _ratio(np.linalg.norm(now.w - before), np.linalg.norm(now.w))
@@ -220,7 +217,7 @@ class ADMM:
         evaluations, floor, rounds, wait, tol = 1, -np.inf, 0, 0, 1e-3
         best: Iterate | None = None
         while True:
-            now, used = minimise(replace(problem, penalty=copies.pull(split.net)), now, tol)
+            now, used = minimise(problem.with_penalty(copies.pull(split.net)), now, tol)
             evaluations, rounds, wait = evaluations + used, rounds + 1, wait + 1
             residuals = copies.update(now.w)
             objective = now.loss + split.net.value(now.w) + copies.value
@@ -230,7 +227,9 @@ class ADMM:
             small = max(residuals.primal, residuals.dual)
             status, gap = None, None
             if rounds % LOOK == 0 or small < self.tol:
-                floor = max(floor, split_lower_bound(problem, now, split.net, copies.dual()))
+                floor = max(
+                    floor, split_lower_bound(COORDINATES.of(problem), now.there, split.net, copies.dual())
+                )
                 gap = best.objective - floor
                 if gap <= self.tol * abs(best.objective):
                     status = Status.CONVERGED

@@ -15,7 +15,7 @@ import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.solvers.violated_outputs import Violated
+from parsimon.problem import Violated
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class MarginProgram:
         """How many outputs it has."""
         return len(self._cost)
 
-    def add(self, instances: IntArray, found: Violated, wanted: BoolArray) -> int:
+    def add(self, found: Violated, wanted: BoolArray) -> int:
         """Takes in the outputs of those instances that are wanted, if they are new; how many were."""
-        rows = []
+        rows, instances = [], found.instances
         for i in np.flatnonzero(wanted):
             index = np.concatenate(
                 [offset + of[start[i] : start[i + 1]] for offset, start, of, _ in found.vectors]

@@ -26,8 +26,9 @@ from typing import ClassVar
 import numpy as np
 
 from parsimon.arrays import Array
-from parsimon.problem import Batch, Problem
-from parsimon.solvers.base import Iterate, Requires, Status
+from parsimon.problem import Problem
+from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.capabilities import CHUNKS, MARGIN_LOSS, PROX, Requires
 from parsimon.solvers.certificate import lower_bound
 from parsimon.weights import Weights
 
@@ -48,7 +49,12 @@ class ProjectedSubgradient:
     window: int = 30
     seed: int = 0
     name: ClassVar[str] = "projected-subgradient"
-    requires: ClassVar[Requires] = Requires(sizes_matter=True)
+
+    @property
+    def requires(self) -> Requires:
+        """With `chunk`, a problem that can be cut."""
+        few = () if self.chunk is None else (CHUNKS,)
+        return (MARGIN_LOSS, PROX, *few)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields the best weights so far after every pass over the data."""
@@ -77,12 +83,12 @@ class ProjectedSubgradient:
             w = problem.penalty.prox(w - size * gradient, size)
 
     def _few(self, problem: Problem, w: Array, chunk: int) -> Iterator[Iterate]:
-        chunks, random = problem.chunks(chunk), np.random.default_rng(self.seed)
+        chunks, random = CHUNKS.of(problem).chunks(chunk), np.random.default_rng(self.seed)
         steps, mean, n_steps = _DistanceOverGradients(w), w.copy(), 0
         best, lowest, reference, since, passes = w, np.inf, np.inf, 0, 0
         while True:
             for c in random.permutation(len(chunks)):
-                loss, gradient = _as_if_all(problem, chunks[c], w, len(chunks))
+                loss, gradient = _as_if_all(chunks[c], w, len(chunks))
                 size = steps.size(w, loss, gradient)
                 w = problem.penalty.prox(w - size * gradient, size)
                 n_steps += 1
@@ -110,11 +116,9 @@ def _found(
     return Iterate(weights, objective, passes, gap=gap, phase=ProjectedSubgradient.name, status=status)
 
 
-def _as_if_all(problem: Problem, batch: Batch, w: Array, times: int) -> tuple[float, Array]:
+def _as_if_all(chunk: Problem, w: Array, times: int) -> tuple[float, Array]:
     """A chunk's loss and gradient, as if all others were like it."""
-    gradient = np.zeros(problem.n_features)
-    loss, parts = problem.loss(batch.structure, batch.design.scores(w), batch.gold)
-    batch.design.pullback(parts, gradient)
+    loss, gradient = chunk.loss_and_gradient(w)
     return times * loss, times * gradient
 
 
@@ -138,9 +142,7 @@ class _Level:
         elif self.since >= self.patience:
             self.base, self.since, self.delta = self.lowest, 0, self.SHRINK * self.delta
         whole = gradient
-        if not getattr(
-            problem.penalty, "projection", False
-        ):  # its share, as a step of the size before would see it
+        if not problem.penalty.projection:  # the penalty's share, as a step of the size before would see it
             whole = (w - problem.penalty.prox(w - self.last * gradient, self.last)) / self.last
         square = float(whole @ whole)
         if square > 0:

@@ -245,10 +245,6 @@ class Arborescence:
     def _settings(self) -> dict[str, Any]:
         return {"projective": self.projective, "single_root": self.single_root}
 
-    def keeping(self) -> Self:
-        """Itself: its parts stay valid."""
-        return self
-
     def _known(self, output: IntArray) -> BoolArray:
         return np.asarray(output) >= 0
 
