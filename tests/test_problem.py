@@ -16,7 +16,7 @@ from parsimon.features.observations import Rows
 from parsimon.losses import LOSSES, Loss
 from parsimon.penalties import ElasticNet, GroupLasso, Penalty
 from parsimon.penalties.groups import Groups
-from parsimon.problem import BaseProblem, Evaluation, InMemoryProblem, Marginals, Problem, Screened
+from parsimon.problem import BaseProblem, Evaluation, InMemoryProblem, Marginals, Screened
 from parsimon.solvers import Monitor, choose_solver, drive
 from parsimon.structures import Chain
 from parsimon.weights import Weights
@@ -192,7 +192,9 @@ class Elsewhere(BaseProblem):
         assert isinstance(marginals, tuple)
         return self._there.diagonal(marginals[1])
 
-    def screen(self, weights: Weights, threshold: float | Array, narrow: Problem | None = None) -> Screened:
+    def screen(
+        self, weights: Weights, threshold: float | Array, narrow: InMemoryProblem | None = None
+    ) -> Screened:
         found = self._there.screen(weights, threshold)
         return replace(found, marginals=("opaque", found.marginals))
 
@@ -227,7 +229,7 @@ GROUPS = Groups.from_lists([list(range(first, first + 3)) for first in range(0, 
 )
 def test_solvers_work_on_another_implementation(solver: str, loss: str, penalty: Any) -> None:
     here = make_toy(3).problem(loss, penalty)
-    there: Problem = Elsewhere(here)
+    there: InMemoryProblem = Elsewhere(here)
     start = Weights.zeros(here.n_features)
     one, two = (
         drive(choose_solver(solver, problem), problem, start, Monitor(max_iter=30))

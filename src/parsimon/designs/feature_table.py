@@ -15,7 +15,7 @@ from parsimon.features.space import CountsFirings, NumberedFeatures
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """Features seen as attribute × label, for those who put them into groups.
+    """Features as attribute × label, for groupings and inspection.
 
     Features of tokens come first, attribute by attribute; those of steps, which have a pair of labels, follow.
     """

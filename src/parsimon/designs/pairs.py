@@ -86,7 +86,7 @@ class PairDesign:
         threads: int = 1,
         workspace: Workspace | None = None,
     ) -> Self:
-        """Decides which attributes of steps go into matrices; all of them, if told so or some pairs are forbidden."""
+        """Decides which attributes of steps go into matrices: all, with `matrices` or if some pairs are forbidden."""
         matrices = matrices or forbidden is not None
         kind, pair, row, row_kind, start, single, sums = lay_out(steps, step_row, n_labels, matrices, threads)
         layout = PairLayout(kind, pair.n_rows)

@@ -1,4 +1,4 @@
-"""What every loss offers, and what several of them share."""
+"""What every loss offers, what some offer besides, and what several of them share."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class CostLoss(Loss, Protocol):
 
 
 class LabelFree:
-    """Losses to which labels are all alike."""
+    """Losses that treat all labels alike."""
 
     def bind(self, labels: Sequence[Any]) -> Self:
         """Itself."""
@@ -65,7 +65,7 @@ class LabelFree:
 
 
 def some_missing(gold: Gold) -> bool:
-    """Whether an output is not known: a label below zero. Numbers always are; what is no array says so itself."""
+    """Whether a label is missing (below zero). Numbers never are; a `Table` has the answer itself."""
     if not isinstance(gold, np.ndarray):
         return bool(gold.some_missing)
     return bool(np.issubdtype(gold.dtype, np.integer) and np.any(gold < 0))
@@ -83,7 +83,7 @@ def with_known_labels(
 
 
 def loss_settings(loss: Any) -> dict[str, Any]:
-    """What a loss was told, by name; arrays as lists, so that they can be compared and written down.
+    """A loss's settings by name; arrays as lists, so that they can be compared and stored.
 
     >>> from parsimon.losses import Hinge, loss_settings
     >>> loss_settings(Hinge(cost=2)), loss_settings(Hinge(cost=[[0, 1], [3, 0]]))
@@ -91,5 +91,7 @@ def loss_settings(loss: Any) -> dict[str, Any]:
     """
     if not is_dataclass(loss):
         return {}
-    told = {each.name: getattr(loss, each.name) for each in fields(loss)}
-    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in told.items()}
+    settings = {each.name: getattr(loss, each.name) for each in fields(loss)}
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in settings.items()
+    }

@@ -1,4 +1,4 @@
-"""What every penalty offers, and what most of them can inherit."""
+"""What every penalty offers, what some offer besides, and what most of them can inherit."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Penalty(Protocol):
 
     @property
     def strength(self) -> float:
-        """The main strength, which regularisation paths go through."""
+        """The main strength, the one that regularisation paths vary."""
         ...
 
     @property
@@ -67,7 +67,7 @@ class Penalty(Protocol):
         ...
 
     def prox(self, v: Array, step: float | Array) -> Array:
-        """argmin_u ½‖u − v‖² + step·Ω(u); a step per weight must have gone through `even_steps`."""
+        """argmin_u ½‖u − v‖² + step·Ω(u); steps per weight must come from `even_steps`."""
         ...
 
     def even_steps(self, steps: Array) -> Array:

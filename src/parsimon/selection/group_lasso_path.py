@@ -1,4 +1,4 @@
-"""Templates that come in first along a path of group lassos."""
+"""The templates that enter first along a path of group lassos."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from parsimon.weights import Weights
 
 @dataclass(frozen=True)
 class GroupLassoPath:
-    """A group lasso with the problem's own loss, from the strength at which nothing is left downwards.
+    """A path of group lassos with the problem's own loss, down from the strength at which all templates are out.
 
     Every strength is solved to a certified optimum, with violations of at most `tol` times the strength, roughly; the
     path ends before more than `budget` templates are in. The score of a template is the largest strength at which it
@@ -65,7 +65,7 @@ class GroupLassoPath:
 
 
 def _first_of_path(problem: Problem, free: IntArray, l2: float, monitor: Monitor) -> tuple[Weights, float]:
-    """The weights of what is never dropped, fitted alone, and the strength from which on nothing else comes in."""
+    """The weights of features that are never dropped, fitted alone, and the strength that keeps all others out."""
     alone = problem.restrict(free).with_penalty(L2(l2))
     zero = Weights(np.zeros(len(free)), None, len(free))
     result = completed(drive(choose_solver("lbfgs", alone, 1e-3), alone, zero, monitor))

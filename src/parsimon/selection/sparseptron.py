@@ -1,4 +1,4 @@
-"""Budgets of templates, kept to while a perceptron learns."""
+"""A perceptron that keeps to a budget of templates."""
 
 from __future__ import annotations
 

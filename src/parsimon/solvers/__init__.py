@@ -1,4 +1,4 @@
-"""Solvers: w, gradient and Ω in, a better w out. One algorithm a file, one driver around all of them."""
+"""Solvers improve weights, given a problem. One file per algorithm, one driver for all of them."""
 
 from __future__ import annotations
 

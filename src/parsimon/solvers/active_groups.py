@@ -1,7 +1,7 @@
-"""Group penalties: proximal gradient finds the groups that are not zero, quasi-Newton the weights within them.
+"""Group penalties: proximal gradient finds the non-zero groups, quasi-Newton the weights within them.
 
-‖w_m‖₂ has its only kink at w_m = 0. Once it is known which groups are not zero, the objective is smooth in their
-weights, and L-BFGS gets to its minimum in a fraction of the steps that proximal gradient needs. (With an L1 part
+‖w_m‖₂ has its only kink at w_m = 0. Once the non-zero groups are known, the objective is smooth in their
+weights, and L-BFGS reaches its minimum in a fraction of the steps that proximal gradient needs. (With an L1 part
 it is smooth within orthants, and OWL-QN does.) Proximal steps in between let groups go and come; the optimality
 conditions of all groups are the stopping rule.
 """
@@ -47,7 +47,7 @@ class AwayFromZero(BasePenalty):
         return self.whole.value(w)
 
     def smooth_gradient(self, w: Array) -> Array:
-        """The gradient of Σ_m d_m ‖w_m‖ + l2/2 ‖w‖²; nothing for a group that has become zero."""
+        """The gradient of Σ_m d_m ‖w_m‖ + l2/2 ‖w‖²; zero for a group that has become zero."""
         groups: Groups | None = self.whole.groups
         assert groups is not None
         norms = groups.norms(w)
@@ -75,9 +75,9 @@ class AwayFromZero(BasePenalty):
 
 @dataclass(frozen=True)
 class ActiveGroups:
-    """Turns of proximal gradient and of quasi-Newton; for group penalties with 2-norms, overlapping or not.
+    """Alternates proximal gradient and quasi-Newton; for group penalties with 2-norms, overlapping or not.
 
-    `proximal` and `newton` are the most steps of each in a turn, `memory` the pairs that quasi-Newton keeps.
+    `proximal` and `newton` limit the steps of each in a turn; `memory` is how many pairs quasi-Newton keeps.
     """
 
     tol: float = 1e-5
@@ -140,7 +140,7 @@ class ActiveGroups:
         scale: float,
         before: float,
     ) -> Iterate:
-        """The end of a turn: converged, or stalled if the objective is not below that `before`."""
+        """The iterate at the end of a turn: stalled if the objective is not below the one `before`."""
         kkt = residual(problem.penalty, weights.values, known.gradient)
         objective = known.loss + problem.penalty.value(weights.values)
         status = Status.CONVERGED if kkt <= self.tol * scale else None
@@ -149,7 +149,7 @@ class ActiveGroups:
         return Iterate(weights, objective, evaluations, kkt=kkt, phase=self.name, status=status)
 
     def _within(self, problem: Problem, weights: Weights) -> Iterator[Iterate]:
-        """Quasi-Newton among the features of groups that are not zero, until one nearly is."""
+        """Quasi-Newton on the features of the non-zero groups, until one of these groups nearly vanishes."""
         penalty = GROUP_NORMS.of(problem)
         w = weights.values
         alive = np.flatnonzero((penalty.groups.norms(w) > 0) | (penalty.groups.weight == 0))

@@ -32,9 +32,9 @@ from parsimon.weights import Weights
 
 @dataclass(frozen=True)
 class Adaptive:
-    """Rounds of an M3N and new variances; stops when a round has lowered the objective by less than `tol` of it.
+    """Alternates an M3N and new variances; stops when a round lowers the objective by less than `tol`, relatively.
 
-    `inner` learns the M3Ns, to a tenth of what the round before gained but not less than `tol`. Weights that are less
+    `inner` learns the M3Ns, to a tenth of what the round before gained, but at most to `tol`. Weights that are less
     than `drop` of the largest one are zero (the paper: below 10⁻⁴); they do not come back.
     """
 
@@ -45,11 +45,11 @@ class Adaptive:
     requires: ClassVar[Requires] = (HINGE_LOSS, MAJORIZER, PENALISES_ALL, MARGINS)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields after every round. All variances are one in the first (or those of the weights given)."""
+        """Yields after every round. The first variances are those of the given weights, or all one."""
         yield from self.continued(problem, start, Rounds(problem, self.inner))
 
     def continued(self, problem: Problem, start: Weights, learn: Rounds) -> Iterator[Iterate]:
-        """The same, with M3Ns that the caller can look at."""
+        """The same, with M3Ns that the caller provides and can inspect."""
         penalty = MAJORIZER.of(problem)
         w = start.dense()
         bend = penalty.majorizer(w) if np.any(w) else np.ones(problem.n_features)
@@ -79,7 +79,7 @@ class Adaptive:
 
 
 class Rounds:
-    """The M3Ns, one after the other; with Frank–Wolfe each begins with the outputs of the one before."""
+    """A sequence of M3Ns; with Frank–Wolfe, each starts from the outputs of the one before."""
 
     def __init__(self, problem: Problem, inner: Solver) -> None:
         self.problem, self.inner = problem, inner

@@ -42,7 +42,7 @@ SOLVED = 0.01  # how well each solves its quadratic model
 
 @dataclass(frozen=True)
 class Residuals:
-    """How far copies and weights are apart (primal), and how far both have moved (dual), relative to their size."""
+    """How far copies and weights are apart (primal) and how far copies have moved (dual), relative to their size."""
 
     primal: float
     dual: float
@@ -50,7 +50,7 @@ class Residuals:
 
 @dataclass
 class Copies:
-    """v and u of all groups, summed up for each weight."""
+    """v and u of all groups, and their sums over the copies of each weight."""
 
     compiled: GroupCopies | None  # None if no group has a strength: copies then are what they are copies of
     held: BoolArray  # which groups have one
@@ -101,7 +101,7 @@ class Copies:
         return Residuals(_ratio(np.sqrt(apart), np.sqrt(max(copies, weights))), _ratio(moved, size))
 
     def balance(self, residuals: Residuals) -> bool:
-        """Residual balancing (Boyd et al. 2010, §3.4.1): ρ grows where copies disagree, and falls where they crawl."""
+        """Residual balancing (Boyd et al. 2010, §3.4.1): ρ grows while copies disagree, falls while they crawl."""
         factor = 1.0
         if residuals.primal > BALANCE * residuals.dual:
             factor = FACTOR
@@ -139,11 +139,11 @@ def _ratio(size: float | np.floating[Any], of: float | np.floating[Any]) -> floa
 class ADMM:
     """Alternating directions on weights and the copies that groups have of them.
 
-    With ``stopping="certified"`` ρ is adapted, steps are over-relaxed, the w step is as exact as residuals make it
-    worth while, and the end is a duality gap of `tol` times the objective. With ``"paper"`` all is as in the paper: ρ
-    stays what it is, a w step goes on until it changes its objective by less than 10⁻⁵, and the end is a relative
-    change of w below `tol`. Stopped early, by a development set for one, this regularises by itself: each weight is
-    only gradually let go from zero, the slower the more copies it has.
+    With ``stopping="certified"`` ρ is adapted, steps are over-relaxed, the w step is only as exact as the residuals
+    justify, and it stops at a duality gap of `tol` times the objective. ``"paper"`` does as the paper does: ρ is
+    constant, a w step ends when it changes its objective by less than 10⁻⁵, and it stops at a relative change of w
+    below `tol`. Stopping that early, for instance by a development set, is a regulariser too: weights leave zero only
+    gradually, and the more copies a weight has, the more slowly.
     """
 
     tol: float = 1e-4
@@ -169,7 +169,7 @@ class ADMM:
         )
 
     def prepare(self, problem: Problem, start: Weights) -> tuple[Point, Split, Copies]:
-        """The starting point, the penalty in two, and copies of its weights."""
+        """The starting point, the penalty split into elastic net and groups, and the copies."""
         scores, split = COORDINATES.of(problem), SPLIT.of(problem).split(problem.n_features)
         relaxation = self.relaxation if self.stopping == "certified" else 1.0
         copies = Copies.of(split, problem.n_features, self.rho or 1.0, relaxation, self.threads)
@@ -178,9 +178,9 @@ class ADMM:
         return Point.at(scores, w, scores.margins(w)), split, copies
 
     def _with_zeros(self, problem: Problem, best: Iterate, split: Split, floor: float) -> Iterate:
-        """The same with those weights zero of which a group has zero copies, if the certificate allows it.
+        """Sets the weights to zero of which a group has zero copies, if the certificate allows it.
 
-        Copies are exactly zero, while weights only tend to them.
+        Copies become exactly zero, while weights only converge to them.
         """
         assert best.relevance is not None
         w = best.weights.dense().copy()
@@ -250,7 +250,7 @@ class ADMM:
 
 
 def minimise(problem: Problem, start: Point, tol: float) -> tuple[Point, int]:
-    """The w step: Newton steps until one brings less than `tol` of the objective; and how many there were."""
+    """The w step: Newton steps until one lowers the objective by less than `tol` of it; with their number."""
     now, objective = start, start.loss + problem.penalty.value(start.w)
     for steps in range(NEWTON_STEPS):
         violation = problem.penalty.violation(now.w, now.gradient)

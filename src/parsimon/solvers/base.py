@@ -1,4 +1,4 @@
-"""What every solver is: a generator of iterates. A driver (`drive`) owns the loop around it."""
+"""What every solver is: a generator of iterates. The driver (`drive`) owns the loop around it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Iterate:
-    """Where a solver stands after a step. `kkt` is only given when it holds for all features."""
+    """Where a solver is after a step. `kkt` is only given when it covers all features."""
 
     weights: Weights
     objective: float
@@ -123,7 +123,7 @@ def residual(penalty: Penalty, w: Array, gradient: Array) -> float:
 
 
 def scale_at_zero(problem: Problem) -> float:
-    """The largest violation of the optimality conditions at w = 0, by which tolerances are measured."""
+    """The largest violation of the optimality conditions at w = 0, to which tolerances are relative."""
     zero = np.zeros(problem.n_features)
     _, gradient = problem.loss_and_gradient(zero)
     return residual(problem.penalty, zero, gradient)
@@ -140,7 +140,7 @@ class Solver(Protocol):
         ...
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Better and better iterates; ends after one whose `status` is set."""
+        """Yields ever better iterates; ends after one whose `status` is set."""
         ...
 
 

@@ -72,7 +72,7 @@ class BlockCoordinateDescent:
             raise ParsimonError(f"caution multiplies second derivatives: at least 1, not {self.caution}.")
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields the start and after every sweep; with a certificate before each that goes over all blocks."""
+        """Yields the start and after every sweep, with a certificate before each sweep over all blocks."""
         instances, given = BLOCKS.of(problem), start.nonzero()
         descent = instances.descent()
         assert given.features is not None
@@ -101,7 +101,7 @@ class BlockCoordinateDescent:
     def _sweeps(
         self, problem: Problem, descent: BlockDescent, threads: int, evaluations: int
     ) -> Generator[Iterate, None, int]:
-        """One over all blocks, then some over the active ones; returns the number of evaluations."""
+        """One sweep over all blocks, then some over the active ones; returns the number of evaluations."""
         terms = ELASTIC.of(problem)
         descent.sweep(np.arange(descent.n_blocks), terms.l1, terms.l2, self.caution, threads)
         evaluations += 1

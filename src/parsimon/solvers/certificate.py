@@ -23,7 +23,7 @@ from parsimon.problem import Coordinates, LinearPoint
 
 
 def lower_bound(a: float, gradient: Array, penalty: Penalty) -> float:
-    """The best θ a − Ω*(−θ g) with θ between 0 and 1, as far as Ω* is known: no weights have an objective below it.
+    """The best θ a − Ω*(−θ g) with θ between 0 and 1, if Ω* is known. No weights have an objective below it.
 
     Inside the dual ball, θ ≤ 1/polar(g), the conjugate of the non-smooth part is zero, and a smooth part only makes it
     smaller. A penalty that knows its conjugate may do better outside; one that is nothing but l2/2 ‖w‖² has
@@ -99,8 +99,8 @@ def split_lower_bound(scores: Coordinates, point: LinearPoint, net: ElasticNet, 
     """A lower bound on min_w loss + elastic net + Σ_g λ_g ‖w_g‖, from the residuals of a point and multipliers.
 
     For mixtures μ of outputs and all u in their balls, weak duality gives a(μ) − net*(Mᵀu − g), g = Φᵀ(μ − gold). An
-    L2 part makes net* finite. Without one, Mᵀu − g must be within ±l1: either all is scaled down until it is, or what
-    sticks out is dealt out evenly to the copies, and all is scaled until these are in their balls again.
+    L2 part makes net* finite. Without one, Mᵀu − g must be within ±l1: either all is scaled down until it is, or the
+    excess is shared evenly among the copies, and all is scaled until these are in their balls again.
     """
     l1, l2 = (np.broadcast_to(each, len(point.gradient)) for each in (net.l1_strength, net.l2_strength))
     many = dual.counts > 0

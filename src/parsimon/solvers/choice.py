@@ -1,4 +1,4 @@
-"""Which solver: the one that was named, or the first that fits the problem; and how it is set up."""
+"""Choosing a solver: the one that was named, or the first that fits the problem; and setting it up."""
 
 from __future__ import annotations
 

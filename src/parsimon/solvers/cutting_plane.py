@@ -9,7 +9,7 @@ weights are not zero:
 
 The multipliers are a point of the dual, so there is a lower bound on the minimum after every round.
 
-The program's own weights jump about as long as outputs are missing. So these are also looked for on the way from the
+The program's own weights are erratic as long as outputs are missing. So these are also looked for on the way from the
 best weights so far to the program's (Ben-Ameur & Neto 2007, "in-out separation"), where the useful ones are found.
 """
 
@@ -86,7 +86,7 @@ class CuttingPlane:
     def _rough(
         self, problem: Problem, start: Weights, program: MarginProgram
     ) -> Generator[Iterate, None, Array]:
-        """Weights that are not bad, by the EM-style learner; the outputs that they are made of are the first rows."""
+        """Rough weights, by the EM-style learner; the outputs that support them are the first rows."""
         learn = Rounds(problem, FrankWolfe())
         for rough in Adaptive(tol=self.rough).continued(problem, start, learn):
             yield replace(rough, status=None)
@@ -102,7 +102,7 @@ class CuttingPlane:
     def _look(
         self, problem: Problem, program: MarginProgram, w: Array, slack: Array, *, everywhere: bool
     ) -> tuple[int, float]:
-        """Adds the outputs that are violated most; how many were new, and the objective."""
+        """Adds the most violated outputs; returns how many were new, and the objective."""
         added, total = 0, 0.0
         for found in MARGINS.of(problem).most_violated(w):
             total += found.loss

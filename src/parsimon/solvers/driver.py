@@ -61,7 +61,7 @@ class Validation:
     def resume(
         self, best: float, since: int, weights: Weights, objective: float, kept: float | None = None
     ) -> None:
-        """Takes up where another run stopped."""
+        """Continues where another run stopped."""
         self.best, self._kept, self._since_best = best, best if kept is None else kept, since
         self.best_iterate = Iterate(weights, objective, 0)
 
@@ -73,7 +73,7 @@ class Validation:
 
 @dataclass
 class Monitor:
-    """What is watched while a solver runs."""
+    """What is observed while a solver runs: limits, callbacks, a development set, checkpoints."""
 
     max_iter: int | None = None
     time_limit: float | None = None
@@ -88,7 +88,7 @@ class Monitor:
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """Within it, the first Ctrl-C sets a flag; a second one interrupts at once."""
+    """A context in which the first Ctrl-C sets a flag; a second one interrupts at once."""
     flag = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield flag
@@ -176,7 +176,7 @@ def _result(watch: Monitor, last: Iterate, status: Status) -> Result:
 
 
 def keep(watch: Monitor, weights: Weights) -> None:
-    """Writes a checkpoint; a failure (a full disk) is no reason to lose the training."""
+    """Writes a checkpoint. If that fails (a full disk), training goes on with a warning."""
     assert watch.checkpoint is not None
     try:
         watch.checkpoint(weights, watch.history, watch.validation)

@@ -1,4 +1,4 @@
-"""How far weights are from the optimum of a problem over vectors, whichever solver has found them."""
+"""How far weights, from any solver, are from the optimum of a problem over vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from parsimon.solvers.certificate import balanced_mixture, lower_bound
 
 
 def duality_gap(problem: Problem, w: Array) -> float | None:
-    """An upper bound on how much is to be gained; None where there is none: a loss with corners, another penalty.
+    """An upper bound on objective minus optimum; None without one: a loss with corners, another penalty.
 
     By weak duality (certificate.py) the optimum is at least a(μ) − Ω*(−g), g = Φᵀ(μ − gold). Without an L2
     part Ω* is zero in the dual ball, and g is scaled into it. With one, Ω* is the squared distance to that ball over
@@ -51,7 +51,7 @@ def duality_gap(problem: Problem, w: Array) -> float | None:
 
 
 def without_penalty(penalty: ElasticNet | GroupPenalty, n_features: int) -> BoolArray:
-    """The features that no term of the penalty knows."""
+    """The features that are in no term of the penalty."""
     free = np.zeros(n_features, bool)
     if isinstance(penalty, ElasticNet):
         weight = np.ones(n_features) if penalty.weight is None else penalty.weight

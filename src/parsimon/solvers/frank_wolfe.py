@@ -75,7 +75,7 @@ class FrankWolfe:
         return MarginDual(chunks, len(mass), Planes(scale, mass), np.random.default_rng(self.seed))
 
     def refine(self, problem: Problem, dual: MarginDual) -> Iterator[Iterate]:
-        """Better and better points, from one that is known. `problem` has the penalty of `dual`."""
+        """Improves a point of the dual. `problem` has the penalty of `dual`."""
         best: Iterate | None = None
         floor, checked = -np.inf, 0
         for epoch in count(1):
@@ -104,7 +104,7 @@ class FrankWolfe:
                 return
 
     def _epoch(self, dual: MarginDual) -> float:
-        """Every chunk once; the sum of the gaps, each as it was when its turn came."""
+        """Every chunk once; returns the sum of the gaps, each as of when its chunk was visited."""
         planes, gap = dual.planes, 0.0
         for c in dual.random.permutation(len(dual.chunks)):
             for found in dual.chunks[c].most_violated(planes.weights()):

@@ -46,11 +46,11 @@ class GaussSeidel:
 
     @property
     def requires(self) -> Requires:
-        """A smooth loss, and violations that tell features or groups apart."""
+        """A smooth loss, and a violation for every feature or group."""
         return (SMOOTH_LOSS, SINGLE_OR_GROUPS, ELASTIC_OR_GROUPS, PROX)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields after every block, or now and then; `kkt` and `gap` are of all features, where all were looked at."""
+        """Yields after every block, or more often; `kkt` and `gap` cover all features, where these were evaluated."""
         inner = self.inner or inner_solver(problem.penalty)
         weights = extended(start.nonzero(), never_dropped(problem.penalty, problem.n_features))
         view, evaluations = look_at_all(problem, weights, 1.0), 1
@@ -83,7 +83,7 @@ class GaussSeidel:
         view: View,
         scale: float,
     ) -> Generator[Iterate, None, tuple[Weights, int]]:
-        """Block after block, the new features first, until none violates its condition or none helps."""
+        """Optimises blocks, the new features first, until no condition is violated or no block helps."""
         assert weights.features is not None
         narrow, evaluations = problem.restrict(weights.features), seen.evaluations
         there = Evaluation(view.loss, view.gradient_of(weights.features), narrow.diagonal(view.marginals))

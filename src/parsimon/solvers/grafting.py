@@ -59,11 +59,11 @@ class Grafting:
 
     @property
     def requires(self) -> Requires:
-        """A smooth loss, and violations that tell features or groups apart."""
+        """A smooth loss, and a violation for every feature or group."""
         return (SMOOTH_LOSS, SINGLE_OR_GROUPS, ELASTIC_OR_GROUPS, PROX)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields after every step; `kkt` and `gap` are of all features, where all were looked at."""
+        """Yields after every step; `kkt` and `gap` cover all features, where these were evaluated."""
         inner = self.inner or inner_solver(problem.penalty)
         memory = inner.new_memory()
         weights = extended(start.nonzero(), never_dropped(problem.penalty, problem.n_features))
@@ -161,7 +161,7 @@ def news(view: View, weights: Weights) -> bool:
 
 @dataclass(frozen=True)
 class Watched(ProblemView):
-    """A problem restricted to some features, of which every gradient tells about all features too."""
+    """A problem restricted to some features; each evaluation also records a view of all features."""
 
     whole: Problem
     features: IntArray
@@ -173,7 +173,7 @@ class Watched(ProblemView):
         return cls(problem.restrict(features), problem, features)
 
     def evaluate(self, w: Array | Weights, *, curvature: bool = False, marginals: bool = False) -> Evaluation:
-        """Loss and gradient of the features at hand; what is seen of the others is kept."""
+        """Loss and gradient of these features; the view of all features is kept."""
         if curvature or marginals or isinstance(w, Weights):
             return self.seen.evaluate(w, curvature=curvature, marginals=marginals)
         view = look_at_all(self.whole, Weights(w, self.features, self.whole.n_features), 1.0, self.seen)

@@ -9,7 +9,7 @@ passive-aggressive step max-loss 1-best MIRA; with the log loss stochastic gradi
 
 The proximal steps have the strength of the problem's penalty ("gravity"), or that which leaves a budget of groups.
 Rounds are compiled (core/online.hpp); weights exist only once an update has touched them and until their group is
-dropped. How many there are is told after every stretch of rounds and every proximal step.
+dropped. Their number is reported after every stretch of rounds and every proximal step.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Decreasing:
 
 @dataclass(frozen=True)
 class PassiveAggressive:
-    """As far as the loss of an instance asks for, at most C: min(C, loss / ‖f(gold) − f(ŷ)‖²) (Crammer et al. 2006)."""
+    """As far as the loss of an instance requires, at most C: min(C, loss / ‖f(gold) − f(ŷ)‖²) (Crammer et al. 2006)."""
 
     most: float = 0.1
     passive_aggressive: ClassVar[bool] = True
@@ -234,7 +234,7 @@ def state_of(learner: Learner, names: Sequence[str]) -> State:
 
 
 def begin(learner: Learner, start: Weights, names: Sequence[str]) -> None:
-    """Gives a new learner its first weights, or all that it had at the end of an epoch."""
+    """Sets a new learner's first weights, or all of its state at the end of an epoch."""
     if start.state is not None:
         state = start.state()
         learner.restore(*(state[name] for name in names))
@@ -245,7 +245,7 @@ def begin(learner: Learner, start: Weights, names: Sequence[str]) -> None:
 
 
 def epochs_done(learner: Learner, epochs: int) -> int:
-    """How many of them a learner has behind it; there must be some left."""
+    """How many epochs a learner has run; refused if none is left."""
     done = int(learner.rounds // max(learner.n_sequences, 1))
     if done >= epochs:
         raise ParsimonError(f"all {epochs} epochs were run before; there is nothing to go on with.")

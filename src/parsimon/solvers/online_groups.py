@@ -97,7 +97,7 @@ class Device(Protocol):
 
     @property
     def weight(self) -> Array | float:
-        """d_m, of the groups that `norms` tells of."""
+        """d_m of the groups whose norms `norms` returns."""
         ...
 
     def soften(self, learner: OnlineLearner, threshold: float | Array, shrink: bool = True) -> None:

@@ -3,7 +3,7 @@
 What is called a projection is the proximal operator of the penalty: for an L1 ball (`L1Ball`) it is the projection,
 found in linear time (Duchi et al. 2008), and for ρ‖w‖₁ the soft threshold α_t ρ. Both forms have the same solutions.
 
-Nobody has to choose the steps. With all instances at once they are Polyak's, α = (F(w) − level)/‖g‖², as if the
+Step sizes need no tuning. With all instances at once they are Polyak's, α = (F(w) − level)/‖g‖², as if the
 minimum were known: the level is a guess, δ below the lowest objective so far. If half of δ is gained, the guess was
 too modest, and δ grows; if that takes too long, it was too bold, and δ falls (Goffin & Kiwiel 1999; Nedić & Bertsekas
 2001).

@@ -75,7 +75,9 @@ def newton_step(problem: Problem, now: Point, violation: Array, tol: float) -> P
     delta, moved = direction(problem, now, violation, tol)
     before = penalty.value(now.w)
     promised = dot(now.gradient, delta) + penalty.value(now.w + delta) - before
-    if abs(promised) <= ROUNDING * (now.loss + before):  # objectives can no longer tell, but violations can
+    if abs(promised) <= ROUNDING * (
+        now.loss + before
+    ):  # too small for the objective to show, so violations decide
         new = Point.at(scores, now.w + delta, now.margins + moved)
         better = residual(penalty, new.w, new.gradient) < residual(penalty, now.w, now.gradient)
         return new if better else None

@@ -1,4 +1,4 @@
-"""The settings that several solvers have in common: who has which, and how they are set.
+"""The settings that several solvers have in common: which solver has which, and how they are set.
 
 A solver has a setting if it has an attribute of that name; nothing has to be inherited.
 """
@@ -53,7 +53,7 @@ class AddsUnits(Protocol):
 
 @runtime_checkable
 class HasValidationInterval(Protocol):
-    """Says after how many of its iterations a development score is worth while."""
+    """Sets after how many of its iterations a development set should be scored."""
 
     validate_every: int
 

@@ -107,7 +107,7 @@ class WorkingSet:
 
     @property
     def requires(self) -> Requires:
-        """What the inner solver needs, and violations that tell features or groups apart."""
+        """What the inner solver needs, and a violation for every feature or group."""
         return (*self.inner.requires, SINGLE_OR_GROUPS, ELASTIC_OR_GROUPS)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
@@ -189,7 +189,7 @@ class View:
     marginals: Marginals = field(repr=False)
 
     def certificate(self, weights: Weights, evaluations: int) -> Iterate:
-        """These weights with what is certain of them."""
+        """An iterate with these weights and their certificate."""
         phase = "all features"
         return Iterate(weights, self.objective, evaluations, kkt=self.largest, gap=self.gap, phase=phase)
 
@@ -200,7 +200,7 @@ class View:
 
 @dataclass(frozen=True)
 class FeatureView(View):
-    """For penalties on single weights. Only steep features are known, and those that are not zero."""
+    """For penalties on single weights. Knows the features with a large gradient, and those that are not zero."""
 
     known: IntArray = field(repr=False)  # ascending
     gradient: Array = field(repr=False)  # theirs
