@@ -29,6 +29,8 @@ from parsimon.solvers.frank_wolfe import FrankWolfe, MarginDual
 from parsimon.solvers.settings import with_settings
 from parsimon.weights import Weights
 
+ROUGHLY = 0.1  # accuracy of the first M3N; of later ones, the share of what the round before gained
+
 
 @dataclass(frozen=True)
 class Adaptive:
@@ -53,7 +55,7 @@ class Adaptive:
         penalty = MAJORIZER.of(problem)
         w = start.dense()
         bend = penalty.majorizer(w) if np.any(w) else np.ones(problem.n_features)
-        before, accuracy, passes = np.inf, 0.1, 0
+        before, accuracy, passes = np.inf, ROUGHLY, 0
         while True:
             step = learn.m3n(bend, w, accuracy)
             passes += step.evaluations
@@ -73,7 +75,7 @@ class Adaptive:
             )
             if settled or not np.any(w):
                 return
-            accuracy = float(np.clip(0.1 * gain, self.tol, accuracy))
+            accuracy = float(np.clip(ROUGHLY * gain, self.tol, accuracy))
             before = objective
             bend = penalty.majorizer(w)
 

@@ -36,6 +36,12 @@ Stopping = Literal["certified", "paper"]
 BALANCE = 10.0  # ρ changes when one residual is so many times the other,
 FACTOR = 2.0  # and then by this
 LOOK = 10  # iterations between two looks at the duality gap
+PAPER_TOL = 1e-5  # to which w steps are solved with the paper's stopping rule
+FIRST_TOL = 1e-3  # to which the first certified w step is solved;
+# later ones, within these limits, to this share of the squared residuals: an objective is off by the square of what
+# weights are
+RESIDUAL_SHARE, LOOSEST, TIGHTEST = 0.01, 1e-4, 1e-16
+ROUNDING = 1e-14  # residuals below it cannot fall any further
 NEWTON_STEPS = 50  # of one w step at most, and
 SOLVED = 0.01  # how well each solves its quadratic model
 
@@ -196,7 +202,7 @@ class ADMM:
         evaluations = 1
         while True:
             before = now.w
-            now, used = minimise(problem.with_penalty(copies.pull(split.net)), now, 1e-5)
+            now, used = minimise(problem.with_penalty(copies.pull(split.net)), now, PAPER_TOL)
             evaluations += used
             copies.update(now.w)
             change = _ratio(np.linalg.norm(now.w - before), np.linalg.norm(now.w))
@@ -214,7 +220,7 @@ class ADMM:
 
     def _certified(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         now, split, copies = self.prepare(problem, start)
-        evaluations, floor, rounds, wait, tol = 1, -np.inf, 0, 0, 1e-3
+        evaluations, floor, rounds, wait, tol = 1, -np.inf, 0, 0, FIRST_TOL
         best: Iterate | None = None
         while True:
             now, used = minimise(problem.with_penalty(copies.pull(split.net)), now, tol)
@@ -235,16 +241,14 @@ class ADMM:
                     status = Status.CONVERGED
                     best = self._with_zeros(problem, best, split, floor)
                     gap = best.objective - floor
-                elif small < 1e-14:
+                elif small < ROUNDING:
                     status = Status.STALLED
             yield replace(
                 best, evaluations=evaluations, gap=gap, phase=f"ρ = {copies.rho:.3g}", status=status
             )
             if status is not None:
                 return
-            tol = min(
-                1e-4, max(0.01 * small**2, 1e-16)
-            )  # an objective is off by the square of what weights are
+            tol = min(LOOSEST, max(RESIDUAL_SHARE * small**2, TIGHTEST))
             if wait >= LOOK and copies.balance(residuals):
                 wait = 0
 

@@ -151,6 +151,15 @@ def _elastic(problem: Problem) -> ElasticPenalty | None:
     return problem.penalty if isinstance(problem.penalty, ElasticPenalty) else None
 
 
+def _elastic_net(problem: Problem) -> ElasticNet | None:
+    return problem.penalty if isinstance(problem.penalty, ElasticNet) else None
+
+
+def _norms_if_groups(problem: Problem) -> Penalty | None:
+    penalty = problem.penalty
+    return penalty if penalty.groups is None or isinstance(penalty, GroupNormPenalty) else None
+
+
 def _single_or_blocks(problem: Problem) -> Penalty | None:
     penalty = problem.penalty
     blocks = isinstance(penalty, BlockwisePenalty) and penalty.blocks
@@ -215,6 +224,8 @@ def _uniform(problem: Problem) -> Penalty | None:
 
 SMOOTH_PENALTY = Capability("a smooth penalty, and an L1 part is not", _smooth_penalty)
 SEPARABLE = Capability("a penalty that treats every weight by itself", _separable)
+ELASTIC_NET = Capability("an L1 or L2 penalty or both", _elastic_net)
+NORMS_IF_GROUPS = Capability("a penalty on single weights or on the norms of groups", _norms_if_groups)
 ELASTIC = Capability("an L1 or L2 penalty or both", _elastic)
 CURVED = Capability("an L1 or L2 penalty or both", _curved)
 SINGLE_OR_BLOCKS = Capability(

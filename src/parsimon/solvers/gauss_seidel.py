@@ -18,7 +18,14 @@ from parsimon.errors import ParsimonError
 from parsimon.penalties.base import Penalty, never_dropped
 from parsimon.problem import Evaluation, Marginals, Problem, Screened
 from parsimon.solvers.base import Iterate, Status
-from parsimon.solvers.capabilities import ELASTIC_OR_GROUPS, PROX, SINGLE_OR_GROUPS, SMOOTH_LOSS, Requires
+from parsimon.solvers.capabilities import (
+    ELASTIC_OR_GROUPS,
+    NORMS_IF_GROUPS,
+    PROX,
+    SINGLE_OR_GROUPS,
+    SMOOTH_LOSS,
+    Requires,
+)
 from parsimon.solvers.grafting import extended, inner_solver, selected
 from parsimon.solvers.problem_views import ProblemView
 from parsimon.solvers.working_set import InnerSolver, View, look_at_all
@@ -47,7 +54,8 @@ class GaussSeidel:
     @property
     def requires(self) -> Requires:
         """A smooth loss, and a violation for every feature or group."""
-        return (SMOOTH_LOSS, SINGLE_OR_GROUPS, ELASTIC_OR_GROUPS, PROX)
+        norms = (NORMS_IF_GROUPS,) if self.inner is None else ()  # for the inner solver of groups
+        return (SMOOTH_LOSS, SINGLE_OR_GROUPS, ELASTIC_OR_GROUPS, PROX, *norms)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every block, or more often; `kkt` and `gap` cover all features, where these were evaluated."""

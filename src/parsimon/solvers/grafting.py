@@ -21,7 +21,14 @@ from parsimon.penalties.base import Penalty, never_dropped
 from parsimon.problem import Evaluation, Problem
 from parsimon.solvers.active_groups import ActiveGroups
 from parsimon.solvers.base import Iterate, Status
-from parsimon.solvers.capabilities import ELASTIC_OR_GROUPS, PROX, SINGLE_OR_GROUPS, SMOOTH_LOSS, Requires
+from parsimon.solvers.capabilities import (
+    ELASTIC_OR_GROUPS,
+    NORMS_IF_GROUPS,
+    PROX,
+    SINGLE_OR_GROUPS,
+    SMOOTH_LOSS,
+    Requires,
+)
 from parsimon.solvers.owlqn import OWLQN
 from parsimon.solvers.problem_views import ProblemView
 from parsimon.solvers.working_set import (
@@ -60,7 +67,8 @@ class Grafting:
     @property
     def requires(self) -> Requires:
         """A smooth loss, and a violation for every feature or group."""
-        return (SMOOTH_LOSS, SINGLE_OR_GROUPS, ELASTIC_OR_GROUPS, PROX)
+        norms = (NORMS_IF_GROUPS,) if self.inner is None else ()  # for the inner solver of groups
+        return (SMOOTH_LOSS, SINGLE_OR_GROUPS, ELASTIC_OR_GROUPS, PROX, *norms)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every step; `kkt` and `gap` cover all features, where these were evaluated."""

@@ -92,7 +92,7 @@ class ProjectedSubgradient:
                 size = steps.size(w, loss, gradient)
                 w = problem.penalty.prox(w - size * gradient, size)
                 n_steps += 1
-                mean += 9 / (n_steps + 8) * (w - mean)
+                mean += share(n_steps) * (w - mean)
             passes += 1
             point = mean if self.average else w
             objective = problem.objective(point)
@@ -106,6 +106,11 @@ class ProjectedSubgradient:
             yield _found(problem, best, lowest, 2 * passes, 0.0, status)
             if status is not None:
                 return
+
+
+def share(t: int) -> float:
+    """With which weight the t-th point comes into an average: (η + 1)/(t + η) with η = 8 (Shamir & Zhang 2013)."""
+    return 9 / (t + 8)
 
 
 def _found(
@@ -125,19 +130,21 @@ def _as_if_all(chunk: Problem, w: Array, times: int) -> tuple[float, Array]:
 class _Level:
     """Polyak's steps towards a level that lies δ below the lowest objective met."""
 
-    SHRINK, GROW = 0.8, 1.3
+    SHRINK, GROW = 0.8, 1.3  # of δ, when a guess was too bold or too modest
+    GAINED = 0.5  # of δ: then the guess was too modest
+    FIRST_GUESS, FIRST_STEP = 0.5, 1e-3  # δ as a share of the first objective; the step before the first
 
     def __init__(self, patience: int) -> None:
         self.patience, self.since, self.delta = patience, 0, 0.0
-        self.lowest, self.base, self.last = np.inf, np.inf, 1e-3
+        self.lowest, self.base, self.last = np.inf, np.inf, self.FIRST_STEP
 
     def size(self, problem: Problem, w: Array, objective: float, gradient: Array) -> float:
         """How far to go; 0 if no step leads away from w."""
         if not np.isfinite(self.base):
-            self.base, self.delta = objective, 0.5 * objective
+            self.base, self.delta = objective, self.FIRST_GUESS * objective
         self.lowest = min(self.lowest, objective)
         self.since += 1
-        if self.lowest <= self.base - 0.5 * self.delta:
+        if self.lowest <= self.base - self.GAINED * self.delta:
             self.base, self.since, self.delta = self.lowest, 0, self.GROW * self.delta
         elif self.since >= self.patience:
             self.base, self.since, self.delta = self.lowest, 0, self.SHRINK * self.delta
@@ -176,8 +183,8 @@ class _AveragePlane:
     def add(self, loss: float, gradient: Array, w: Array) -> None:
         """That of the point w."""
         self.n += 1
-        share = 9 / (self.n + 8)
+        part = share(self.n)
         if self.n == 1:
             self.gradient = np.zeros_like(gradient)
-        self.gradient += share * (gradient - self.gradient)
-        self.offset += share * (loss - float(gradient @ w) - self.offset)
+        self.gradient += part * (gradient - self.gradient)
+        self.offset += part * (loss - float(gradient @ w) - self.offset)

@@ -28,6 +28,7 @@ from parsimon.problem import Problem
 from parsimon.solvers.base import Iterate, Status
 from parsimon.solvers.capabilities import (
     CUMULATIVE_L1,
+    ELASTIC_NET,
     FREE_TRANSITIONS,
     ONLINE,
     PROX,
@@ -98,15 +99,11 @@ class SGDL1:
     @property
     def requires(self) -> Requires:
         """A cumulative L1 penalty, and a penalty on single weights."""
-        return (SEPARABLE, ONLINE, CUMULATIVE_L1, SCALAR_COST, FREE_TRANSITIONS, PROX)
+        return (SEPARABLE, ELASTIC_NET, ONLINE, CUMULATIVE_L1, SCALAR_COST, FREE_TRANSITIONS, PROX)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every epoch. The objective is the sum of losses as they were met, plus Ω."""
-        penalty = problem.penalty
-        if not isinstance(penalty, ElasticNet):
-            raise ParsimonError(
-                f"the solver {self.name} is for L1 and L2 penalties, not {type(penalty).__name__}."
-            )
+        penalty = ELASTIC_NET.of(problem)
         learner = new_learner(problem, penalty)
         begin(learner, start, STATE)
         oracle, cost = ORACLE_NUMBERS[problem.loss.oracle], SCALAR_COST.of(problem)

@@ -19,6 +19,11 @@ from parsimon.solvers.capabilities import EXPECTED_COSTS, HINGE_LOSS, MARGINALS,
 from parsimon.solvers.certificate import lower_bound
 from parsimon.weights import Weights
 
+FIRST_TOL = 1e-3  # to which the first smoothed problem is solved,
+SHARPER = 0.1  # and by what factor more exactly later ones are, when only accuracy is missing;
+LEAST_TOL = 1e-10  # below that, rounding is all that is left
+LITTLE = 0.3  # of the gap that is wanted: where smoothing itself costs no more, the temperature may stay
+
 
 @dataclass(frozen=True)
 class Smoothing:
@@ -40,7 +45,7 @@ class Smoothing:
 
         make = self.inner or (lambda smooth, tol: choose_solver("auto", smooth, tol))
         cost = HINGE_LOSS.of(problem).bound_cost()
-        weights, evaluations, temperature, tol, floor = start.nonzero(), 0, 1.0, 1e-3, 0.0
+        weights, evaluations, temperature, tol, floor = start.nonzero(), 0, 1.0, FIRST_TOL, 0.0
         best: Iterate | None = None
         while True:
             smooth = problem.with_loss(SmoothedHinge(temperature, cost))
@@ -59,14 +64,14 @@ class Smoothing:
             if best is None or objective < best.objective:
                 best = Iterate(weights.nonzero(), objective, evaluations)
             gap, wanted = best.objective - floor, self.tol * abs(best.objective)
-            status = Status.CONVERGED if gap <= wanted else Status.STALLED if tol < 1e-10 else None
+            status = Status.CONVERGED if gap <= wanted else Status.STALLED if tol < LEAST_TOL else None
             phase = f"temperature {temperature:.2g}"
             yield replace(best, evaluations=evaluations, gap=gap, phase=phase, status=status)
             if status is not None:
                 return
             # The smoothed objective lies above the hinge objective; once that is little, only accuracy is missing.
-            if step.objective - objective <= 0.3 * wanted:
-                tol *= 0.1
+            if step.objective - objective <= LITTLE * wanted:
+                tol *= SHARPER
             else:
                 temperature *= self.factor
 
