@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from parsimon.penalties.groups import Groups
-from parsimon.problem import Problem
+from parsimon.problem import InMemoryProblem
 from parsimon.tasks.matrices.flat import flat_problem
 
 
@@ -32,7 +32,7 @@ class FlatToy:
 
     def problem(
         self, penalty: Any, loss: str | None = None, *, bias: bool = True, threads: int = 1
-    ) -> Problem:
+    ) -> InMemoryProblem:
         return flat_problem(
             self.X,
             self.gold,

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parsimon.arrays import Array, IntArray
+from parsimon.errors import ParsimonError
 from parsimon.features.observations import Rows
-from parsimon.losses import LOSSES
-from parsimon.penalties import ElasticNet
+from parsimon.losses import LOSSES, Loss
+from parsimon.penalties import ElasticNet, GroupLasso, Penalty
+from parsimon.penalties.groups import Groups
+from parsimon.problem import BaseProblem, Evaluation, InMemoryProblem, Marginals, Screened
+from parsimon.solvers import Monitor, choose_solver, drive
 from parsimon.structures import Chain
+from parsimon.weights import Weights
 from toy_problems import Toy, make_toy
 
 toys = st.builds(
@@ -100,7 +107,140 @@ def test_curvature_is_the_diagonal_of_the_hessian(weighted: bool, real: bool) ->
     problem = toy.problem("log")
     w = rng.normal(size=problem.n_features)
     h = 1e-5
-    for k, found in enumerate(problem.curvature(w)):
+    curvature = problem.evaluate(w, curvature=True).curvature
+    assert curvature is not None
+    for k, found in enumerate(curvature):
         e = h * (np.arange(len(w)) == k)
         above, below = problem.loss_and_gradient(w + e)[1], problem.loss_and_gradient(w - e)[1]
         assert found == pytest.approx((above[k] - below[k]) / (2 * h), rel=1e-6, abs=1e-8)
+
+
+# --- What other implementations rely on -----------------------------------------------------------------------
+
+
+def test_no_batches_and_empty_batches_are_problems() -> None:
+    toy = make_toy(0)
+    whole = toy.problem("log", ElasticNet(l1=0.3), batch=1000)
+    nothing = replace(whole, batches=())
+    empty = replace(whole, batches=(whole.batches[0].part(0, 0),))
+    some = replace(whole, batches=(*empty.batches, *whole.batches, *empty.batches))
+    w = np.random.default_rng(0).normal(size=whole.n_features)
+    for problem in (nothing, empty):
+        there = problem.evaluate(w, curvature=True, marginals=True)
+        assert problem.n_instances == 0
+        assert there.loss == 0.0
+        assert not there.gradient.any()
+        assert there.curvature is not None
+        assert not there.curvature.any()
+        assert problem.convex
+        assert not len(problem.screen(Weights.zeros(problem.n_features), 0.1).features)
+        assert drive(choose_solver("auto", problem), problem, Weights.zeros(len(w))).weights.n_active == 0
+    assert some.objective(w) == whole.objective(w)
+    np.testing.assert_array_equal(some.evaluate(w).gradient, whole.evaluate(w).gradient)
+
+
+def test_missing_labels_and_inexact_marginals_are_not_convex() -> None:
+    assert make_toy(0).problem().convex
+    missing = make_toy(0, missing=0.5).problem()
+    assert not missing.labels_known
+    assert not missing.convex
+
+
+@given(toys, st.floats(0.0, 1.0))
+def test_screening_finds_what_the_gradient_of_all_shows(toy: Toy, threshold: float) -> None:
+    problem = toy.problem("log")
+    rng = np.random.default_rng(0)
+    active = np.flatnonzero(rng.random(problem.n_features) < 0.3)
+    weights = Weights(rng.normal(size=len(active)), active, problem.n_features)
+    there = problem.evaluate(weights, marginals=True)
+    far = np.abs(np.abs(there.gradient) - threshold) > 1e-9
+    for limit in (threshold, np.full(problem.n_features, threshold)):  # compiled, and from all gradients
+        found = problem.screen(weights, limit)
+        above = np.flatnonzero(far & (np.abs(there.gradient) > threshold))
+        assert set(above) <= set(found.features.tolist())
+        assert not set(np.flatnonzero(far)) & (set(found.features.tolist()) - set(above))
+        np.testing.assert_allclose(found.gradient, there.gradient[found.features], atol=1e-10)
+        np.testing.assert_allclose(found.of_active, there.gradient[active], atol=1e-10)
+        np.testing.assert_allclose(
+            problem.diagonal(found.marginals), problem.diagonal(there.marginals), atol=1e-10
+        )
+
+
+def test_predictions_are_the_best_outputs_batch_by_batch() -> None:
+    problem = make_toy(2).problem(batch=4)
+    w = np.random.default_rng(1).normal(size=problem.n_features)
+    found = list(problem.predict(Weights(w, None, len(w))))
+    assert len(found) == len(problem.batches)
+    for batch, output in zip(problem.batches, found, strict=True):
+        np.testing.assert_array_equal(output, batch.structure.argmax(batch.design.scores(w))[1])
+
+
+class Elsewhere(BaseProblem):
+    """The protocol over somewhere else: nothing that a solver asks for is a batch."""
+
+    def __init__(self, there: InMemoryProblem) -> None:
+        self._there = there
+        self.loss, self.penalty, self.n_features = there.loss, there.penalty, there.n_features
+        self.n_instances, self.oracles = there.n_instances, there.oracles
+        self.exact, self.labels_known = there.exact, there.labels_known
+
+    def evaluate(self, w: Array | Weights, *, curvature: bool = False, marginals: bool = False) -> Evaluation:
+        found = self._there.evaluate(w, curvature=curvature, marginals=marginals)
+        return replace(found, marginals=("opaque", found.marginals))
+
+    def diagonal(self, marginals: Marginals) -> Array:
+        assert isinstance(marginals, tuple)
+        return self._there.diagonal(marginals[1])
+
+    def screen(
+        self, weights: Weights, threshold: float | Array, narrow: InMemoryProblem | None = None
+    ) -> Screened:
+        found = self._there.screen(weights, threshold)
+        return replace(found, marginals=("opaque", found.marginals))
+
+    def restrict(self, features: IntArray) -> Elsewhere:
+        return Elsewhere(self._there.restrict(features))
+
+    def with_loss(self, loss: Loss) -> Elsewhere:
+        return Elsewhere(self._there.with_loss(loss))
+
+    def with_penalty(self, penalty: Penalty) -> Elsewhere:
+        return Elsewhere(self._there.with_penalty(penalty))
+
+
+GROUPS = Groups.from_lists([list(range(first, first + 3)) for first in range(0, 27, 3)], n_features=33)
+
+
+@pytest.mark.parametrize(
+    ("solver", "loss", "penalty"),
+    [
+        ("lbfgs", "log", ElasticNet(l2=0.5)),
+        ("working-set", "log", ElasticNet(l1=0.5)),
+        ("owlqn", "log", ElasticNet(l1=0.5)),
+        ("fista", "log", ElasticNet(l1=0.5)),
+        ("grafting", "log", ElasticNet(l1=0.5)),
+        ("grafting-light", "log", ElasticNet(l1=0.5)),
+        ("gauss-seidel", "log", ElasticNet(l1=0.5)),
+        ("block-working-set", "log", GroupLasso(0.5, GROUPS)),
+        ("subgradient", "hinge", ElasticNet(l1=0.5)),
+        ("one-slack", "hinge", ElasticNet(l2=0.5)),
+        ("projected-subgradient", "hinge", ElasticNet(l1=0.5)),
+    ],
+)
+def test_solvers_work_on_another_implementation(solver: str, loss: str, penalty: Any) -> None:
+    here = make_toy(3).problem(loss, penalty)
+    there: InMemoryProblem = Elsewhere(here)
+    start = Weights.zeros(here.n_features)
+    one, two = (
+        drive(choose_solver(solver, problem), problem, start, Monitor(max_iter=30))
+        for problem in (here, there)
+    )
+    np.testing.assert_array_equal(one.weights.dense(), two.weights.dense())
+
+
+@pytest.mark.parametrize("solver", ["frank-wolfe", "cutting-plane", "sgd", "bcd", "proximal-newton"])
+def test_what_another_implementation_cannot_do_is_refused(solver: str) -> None:
+    penalty = ElasticNet(l2=0.5) if solver == "frank-wolfe" else ElasticNet(l1=0.5)
+    loss = "hinge" if solver in ("frank-wolfe", "cutting-plane") else "log"
+    with pytest.raises(ParsimonError, match=f"the solver {solver} needs (a structure|vectors)"):
+        choose_solver(solver, Elsewhere(make_toy(3).problem(loss, penalty)))

@@ -15,7 +15,7 @@ from parsimon.features.links import Links
 from parsimon.features.observations import Observations, Rows
 from parsimon.losses import get_loss
 from parsimon.penalties import ElasticNet, Penalty
-from parsimon.problem import Batch, Problem
+from parsimon.problem import Batch, InMemoryProblem
 from parsimon.structures import Chain, Tree
 
 
@@ -41,14 +41,14 @@ class Toy:
 
     def problem(
         self, loss: Any = "log", penalty: Penalty | None = None, *, batch: int = 7, threads: int = 1
-    ) -> Problem:
+    ) -> InMemoryProblem:
         """The problem, in batches of about that many tokens."""
         batches = []
         for chosen, tokens, part in self.observations.batches(batch):
             weights = None if self.weights is None else self.weights[chosen]
             design, chain = build_chain(part, self.index, weights=weights, threads=threads)
             batches.append(Batch(design, chain, self.gold[tokens]))
-        return Problem(tuple(batches), get_loss(loss), penalty or ElasticNet(), self.index.n_features)
+        return InMemoryProblem(tuple(batches), get_loss(loss), penalty or ElasticNet(), self.index.n_features)
 
     def before(self, tokens: slice) -> Any:
         """Where the steps of one sequence or tree come from, counted from its first token."""

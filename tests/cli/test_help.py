@@ -69,13 +69,14 @@ def test_choices_are_those_that_the_library_has():
     from parsimon.data.csv_tables import SEPARATORS as separators
     from parsimon.losses import LOSSES as losses
     from parsimon.solvers import SOLVERS as solvers
+    from parsimon.solvers.capabilities import COORDINATES
     from parsimon.tasks.networks.model import INFERENCE
     from parsimon.tasks.networks.strengths import CRITERIA as criteria
     from parsimon.tasks.networks.training import LOSSES as network_losses
 
     # Those two are for numbers and for Markov random fields, not for sequences.
     assert {*LOSSES, "squared", "pseudo-likelihood"} == set(losses)
-    of_sequences = {name for name, make in solvers.items() if not make().requires.coordinates}
+    of_sequences = {name for name, make in solvers.items() if COORDINATES not in make().requires}
     assert set(SOLVERS) == {"auto", *of_sequences}
     assert set(NETWORK_LOSSES) == set(network_losses)
     assert set(INFERENCES) == set(INFERENCE)

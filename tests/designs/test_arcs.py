@@ -14,8 +14,9 @@ from parsimon.features.arc_presets import arc_preset
 from parsimon.features.arc_templates import ArcTemplates
 from parsimon.losses import get_loss
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso
-from parsimon.problem import Batch, Problem
+from parsimon.problem import Batch, InMemoryProblem
 from parsimon.solvers import SOLVERS, Weights, choose_solver, drive
+from parsimon.solvers.capabilities import first_missing
 from parsimon.structures import ArcParts
 from parsimon.tasks.parsing.model import index_of_arcs
 from parsimon.tasks.parsing.training import ParserTraining
@@ -96,7 +97,7 @@ def test_gradients_by_finite_differences(loss, projective):
     weights = np.array([1.0, 0.5, 2.0, 1.0, 0.0, 1.5])
     _, batches = made(treebank, projective=projective, single_root=True, weights=weights)
     n = batches[0].design.n_features
-    problem = Problem(batches, get_loss(loss), L2(0.0), n)
+    problem = InMemoryProblem(batches, get_loss(loss), L2(0.0), n)
     w = np.random.default_rng(1).normal(size=n)
     _, gradient = problem.loss_and_gradient(w)
     for k in range(n):
@@ -111,7 +112,7 @@ def test_the_same_bits_for_any_number_of_threads():
     found = []
     for threads in (1, 2, 3):
         _, batches = made(treebank, arcs=500, threads=threads)
-        problem = Problem(batches, get_loss("log"), L2(0.0), batches[0].design.n_features)
+        problem = InMemoryProblem(batches, get_loss("log"), L2(0.0), batches[0].design.n_features)
         w = np.random.default_rng(2).normal(size=problem.n_features)
         loss, gradient = problem.loss_and_gradient(w)
         found.append((loss, gradient.tobytes()))
@@ -133,7 +134,7 @@ def test_convex_solvers_agree(penalty):
     task = training.prepare(ArcFeatures(TEMPLATES), treebank)
     found = {}
     for name in ("lbfgs", "working-set", "owlqn", "block-working-set", "fista"):
-        if SOLVERS[name]().requires.missing(task.problem) is None:
+        if first_missing(SOLVERS[name]().requires, task.problem) is None:
             solver = choose_solver(name, task.problem, 1e-7)
             result = drive(solver, task.problem, Weights.zeros(task.problem.n_features))
             found[name] = result.objective
@@ -154,7 +155,9 @@ def test_what_needs_sequences_is_refused():
     with pytest.raises(ParsimonError, match=r"sgd-l1 needs sequences to label; use .*mira"):
         choose_solver("sgd-l1", task.problem)
     with pytest.raises(ParsimonError, match="bcd needs"):
-        choose_solver("bcd", Problem(task.problem.batches, get_loss("log"), L1(1.0), task.problem.n_features))
+        choose_solver(
+            "bcd", InMemoryProblem(task.problem.batches, get_loss("log"), L1(1.0), task.problem.n_features)
+        )
 
 
 def test_one_feature_an_attribute():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from parsimon.errors import ParsimonError
 from parsimon.losses import get_loss
 from parsimon.penalties import ElasticNet, GroupLasso, Penalty
 from parsimon.penalties.groups import Groups
-from parsimon.problem import Batch, Problem
+from parsimon.problem import Batch, InMemoryProblem
 from parsimon.solvers import FISTA, LBFGS, OWLQN, ActiveGroups, FrankWolfe, WorkingSet, drive
 from parsimon.solvers.base import check_compatible
 from parsimon.structures import BeliefPropagation, Graph, JunctionTree, MRFParts, PairwiseMRF, Table
@@ -121,7 +121,7 @@ def test_restricted_maps_score_alike_and_leave_out_silent_edges(seed: int, tied:
     if not design.n_features:
         return
     mrf = PairwiseMRF(graph, weights=rng.random(graph.n_instances))
-    problem = Problem(
+    problem = InMemoryProblem(
         (Batch(design, mrf, np.array([rng.integers(K) for K in graph.arity])),),
         get_loss("pseudo-likelihood"),
         ElasticNet(),
@@ -147,7 +147,7 @@ def test_restricted_maps_score_alike_and_leave_out_silent_edges(seed: int, tied:
         for e in range(graph.n_edges):
             mine = features[list(restricted_design.edge_features(e))]
             assert mine.tolist() == [f for f in design.edge_features(e) if f in features]
-    full, of_all = problem.loss_and_full_gradient(w[features], features)
+    full, of_all = problem.loss_and_gradient(Weights(w[features], features, problem.n_features))
     assert full == pytest.approx(value)
     np.testing.assert_allclose(of_all, gradient, atol=1e-10)
 
@@ -157,14 +157,14 @@ def test_parts_of_batches_score_alike(seed: int) -> None:
     rng = np.random.default_rng(seed)
     graph, _, _, design = conditional_case(rng)
     gold = rng.integers(0, 3, graph.n_nodes)
-    problem = Problem(
+    problem = InMemoryProblem(
         (Batch(design, PairwiseMRF(graph, weights=rng.random(4)), gold),),
         get_loss("pseudo-likelihood"),
         ElasticNet(),
         design.n_features,
     )
     w = rng.normal(size=design.n_features)
-    chunks = Problem(tuple(problem.chunks(2)), problem.loss, problem.penalty, problem.n_features)
+    chunks = replace(problem, batches=tuple(batch for chunk in problem.chunks(2) for batch in chunk.batches))
     assert len(chunks.batches) == 2
     value, gradient = problem.loss_and_gradient(w)
     found, of_chunks = chunks.loss_and_gradient(w)
@@ -216,12 +216,12 @@ class Network:
     rows: Any
     weights: Any = None
 
-    def problem(self, inference: Any, penalty: Penalty, loss: str = "log") -> Problem:
+    def problem(self, inference: Any, penalty: Penalty, loss: str = "log") -> InMemoryProblem:
         table = Table(self.rows, self.graph.arity, self.weights)
         mrf = PairwiseMRF(self.graph, weights=np.array([table.total]), inference=inference)
         design = MRFDesign.contrasts(self.graph)
         gold: Any = table
-        return Problem((Batch(design, mrf, gold),), get_loss(loss), penalty, design.n_features)
+        return InMemoryProblem((Batch(design, mrf, gold),), get_loss(loss), penalty, design.n_features)
 
     def optimum(self, l1: float, group: float, l2: float, loss: str = "log") -> float:
         """By CVXPY, over all outputs; `group` is the strength of a norm of each edge's weights."""
@@ -329,7 +329,7 @@ def test_gradients_by_finite_differences(seed: int, loss: str) -> None:
     graph, _, _, design = conditional_case(rng)
     mrf = PairwiseMRF(graph, weights=rng.random(4), inference=JunctionTree())
     batch = Batch(design, mrf, rng.integers(0, 3, graph.n_nodes))
-    problem = Problem((batch,), get_loss(loss), ElasticNet(), design.n_features)
+    problem = InMemoryProblem((batch,), get_loss(loss), ElasticNet(), design.n_features)
     w, step = 0.5 * rng.normal(size=design.n_features), 1e-5
     _, gradient = problem.loss_and_gradient(w)
     for k in rng.permutation(design.n_features)[:6]:
@@ -352,7 +352,9 @@ def test_conditional_models_learn_what_they_are_shown() -> None:
     seen = np.column_stack([gold - 0.5 + rng.normal(scale=1.0, size=len(gold)), np.ones(len(gold))])
     design = MRFDesign.conditional(graph, seen)
     mrf = PairwiseMRF(graph)
-    problem = Problem((Batch(design, mrf, gold),), get_loss("log"), ElasticNet(l2=0.1), design.n_features)
+    problem = InMemoryProblem(
+        (Batch(design, mrf, gold),), get_loss("log"), ElasticNet(l2=0.1), design.n_features
+    )
     learnt = drive(LBFGS(tol=1e-5), problem, Weights.zeros(design.n_features)).weights.dense()
     _, states = mrf.argmax(design.scores(learnt))
     alone = (seen[:, 0] > 0).astype(int)
@@ -366,7 +368,9 @@ def test_margins_are_learnt_from_exact_outputs() -> None:
     graph, _, _, design = conditional_case(rng)
     gold = rng.integers(0, 3, graph.n_nodes)
     mrf = PairwiseMRF(graph, inference=JunctionTree())
-    problem = Problem((Batch(design, mrf, gold),), get_loss("hinge"), ElasticNet(l2=0.5), design.n_features)
+    problem = InMemoryProblem(
+        (Batch(design, mrf, gold),), get_loss("hinge"), ElasticNet(l2=0.5), design.n_features
+    )
     check_compatible(FrankWolfe(), problem, {})
     result = drive(FrankWolfe(tol=1e-6), problem, Weights.zeros(design.n_features))
     assert result.objective < problem.objective(np.zeros(design.n_features))

@@ -96,8 +96,8 @@ def test_screening_finds_all_steep_features(toy: Toy, seed: int, share: float, t
     w = np.zeros(design.n_features)
     w[features] = values
     gold = rng.integers(toy.n_labels, size=chain.n_tokens)
-    small = design.restrict(features).keeping()
-    narrow = small.adapt(chain).keeping()
+    small = design.restrict(features).with_own_memory()
+    narrow = small.adapt(chain).with_own_memory()
     _, parts = narrow.marginals(small.scores(values))
     narrow.add_output(parts, gold, -1.0)
     _, wanted_parts = chain.marginals(design.scores(w))

@@ -13,8 +13,8 @@ import pytest
 from brute_force import enumerate_graph
 from parsimon.designs.mrf import MRFDesign
 from parsimon.features.columns import Labels
-from parsimon.problem import Problem
-from parsimon.solvers import Iterate, Requires, Status, Weights
+from parsimon.problem import InMemoryProblem
+from parsimon.solvers import Capability, Iterate, Status, Weights
 from parsimon.structures import Graph
 
 
@@ -74,7 +74,7 @@ class Falling:
     """Objectives that fall by less and less."""
 
     name = "falling"
-    requires = Requires()
+    requires: tuple[Capability[Any], ...] = ()
 
     def iterate(self, problem: Any, start: Weights) -> Iterator[Iterate]:
         for k in range(1000):
@@ -145,5 +145,5 @@ def test_what_cannot_be_asked(load: Callable[[str], Any], monkeypatch: pytest.Mo
 
 def test_problems_are_problems(work: Any) -> None:
     problem, start = work.network_problem(made_rows(), 6.0, 1, centred=False, complete=False)
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, InMemoryProblem)
     assert start.n_active == 0

@@ -59,7 +59,7 @@ def test_it_means_what_it_means_to_crfsuite(tmp_path: Any) -> None:
         {"w": "a", "n": 0.5, "t": True, "l": ["x", "y"], "d": {"k": "v", "m": 2}}, {"w": "b:c", "s": {"q"}},
     ]  # fmt: skip
     trainer = pycrfsuite.Trainer(
-        "lbfgs", {"c2": 0.1, "max_iter": 5, "feature.possible_states": True}, verbose=False
+        "lbfgs", {"c2": 0.1, "max_iterations": 5, "feature.possible_states": True}, verbose=False
     )
     trainer.append(tokens, ["A", "B"])
     trainer.train(str(tmp_path / "model"))

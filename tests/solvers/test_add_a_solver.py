@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from parsimon.penalties import L1, L2, ElasticNet
-from parsimon.solvers import Iterate, Solver, Status, Weights, drive
+from parsimon.solvers import Capability, Iterate, Solver, Status, Weights, drive
 from toy_problems import by_cvxpy, make_toy
 
 PAGE = (Path(__file__).parents[2] / "docs" / "add_a_solver.md").read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def sparsa() -> Any:
     return vars(module)["SpaRSA"]
 
 
-@pytest.mark.parametrize("shown", [Solver, Iterate])
+@pytest.mark.parametrize("shown", [Solver, Iterate, Capability])
 def test_the_page_shows_the_protocol_as_it_is(shown: type) -> None:
     assert f"```py\n{inspect.getsource(shown)}```" in PAGE
 

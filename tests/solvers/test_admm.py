@@ -22,6 +22,7 @@ from parsimon.solvers import (
     choose_solver,
     drive,
 )
+from parsimon.solvers.capabilities import COORDINATES
 from parsimon.solvers.certificate import split_lower_bound
 from parsimon.solvers.working_set import WorkingSet
 
@@ -108,12 +109,12 @@ def test_the_bound_holds_at_any_point() -> None:
     toy = flat_toy(6)
     problem = toy.problem(SentenceLasso(0.5, toy.groups, l1=0.3))
     expected = toy.optimum(0.5, 0.3)
-    admm, bounds = ADMM(), []
+    admm, bounds, scores = ADMM(), [], COORDINATES.of(problem)
     now, split, copies = admm.prepare(problem, Weights.zeros(problem.n_features))
     for number, step in enumerate(admm.iterate(problem, Weights.zeros(problem.n_features))):
-        bounds.append(split_lower_bound(problem, now, split.net, copies.dual()))
-        now = replace(now, w=step.weights.dense())
-        now = type(now).at(problem, now.w, problem.batches[0].design.margins(now.w))  # type: ignore[attr-defined]
+        bounds.append(split_lower_bound(scores, now.there, split.net, copies.dual()))
+        w = step.weights.dense()
+        now = type(now).at(scores, w, scores.margins(w))
         copies.update(now.w)
         if step.status is not None or number > 50:
             break

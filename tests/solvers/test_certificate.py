@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from parsimon.losses import Hinge, SmoothedHinge
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso, KLNorm, L1Ball, SquaredL1
 from parsimon.penalties.groups import Groups
-from parsimon.problem import Problem
+from parsimon.problem import InMemoryProblem
 from parsimon.solvers import Monitor, Result, Smoothing, Status, Weights, choose_solver, drive
 from parsimon.solvers.certificate import highest, lower_bound
 from parsimon.solvers.smoothing import above_hinge, expected_cost
@@ -158,7 +158,7 @@ def test_with_two_outputs_the_best_share_is_the_optimum(name: str, seed: int) ->
     assert lower_bound(a, g, penalty) == pytest.approx(lowest, rel=1e-5, abs=1e-6)
 
 
-def solve(solver: Any, problem: Problem) -> Result:
+def solve(solver: Any, problem: InMemoryProblem) -> Result:
     return drive(solver, problem, Weights.zeros(problem.n_features), Monitor(max_iter=5000))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso, OverlappingGroupLasso, TreeLasso
 from parsimon.penalties.groups import Groups
-from parsimon.problem import Problem
+from parsimon.problem import InMemoryProblem
 from parsimon.solvers import (
     FISTA,
     SOLVERS,
@@ -65,7 +65,7 @@ every_toy = pytest.mark.parametrize("toy", TOYS.values(), ids=TOYS)
 every_penalty = pytest.mark.parametrize("make_penalty", PENALTIES.values(), ids=PENALTIES)
 
 
-def solve(solver: Any, problem: Problem, **watch: Any) -> Result:
+def solve(solver: Any, problem: InMemoryProblem, **watch: Any) -> Result:
     return drive(solver, problem, Weights.zeros(problem.n_features), Monitor(**{"max_iter": 5000, **watch}))
 
 

@@ -16,7 +16,7 @@ from parsimon.errors import ParsimonError
 from parsimon.losses import Hinge
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso, KLNorm, L1Ball, SquaredL1
 from parsimon.penalties.groups import Groups
-from parsimon.problem import Problem
+from parsimon.problem import InMemoryProblem
 from parsimon.solvers import (
     Adaptive,
     CuttingPlane,
@@ -48,12 +48,12 @@ every_toy = pytest.mark.parametrize("toy", TOYS.values(), ids=TOYS)
 PRICES = np.array([[0.0, 0.5, 2.0], [1.0, 0.0, 0.1], [3.0, 1.5, 0.0]])
 
 
-def solve(solver: Any, problem: Problem, iterations: int = 20_000) -> Result:
+def solve(solver: Any, problem: InMemoryProblem, iterations: int = 20_000) -> Result:
     start = Weights.zeros(problem.n_features)
     return drive(solver, problem, start, Monitor(max_iter=iterations))
 
 
-def checked(problem: Problem, result: Result) -> float:
+def checked(problem: InMemoryProblem, result: Result) -> float:
     """The objective, which must be what its weights have."""
     assert problem.objective(result.weights.dense()) == pytest.approx(result.objective, rel=1e-9, abs=1e-12)
     return result.objective
@@ -356,8 +356,8 @@ def test_chunks_are_the_same_instances(toy: Toy, most: int, loss: str) -> None:
     problem = toy.problem(loss, L2(1.0))
     w = np.random.default_rng(3).normal(size=problem.n_features)
     chunks = problem.chunks(most)
-    assert max(chunk.structure.n_instances for chunk in chunks) <= most
-    parts = replace(problem, batches=tuple(chunks))
+    assert max(chunk.n_instances for chunk in chunks) <= most
+    parts = replace(problem, batches=tuple(batch for chunk in chunks for batch in chunk.batches))
     for whole, cut in zip(problem.loss_and_gradient(w), parts.loss_and_gradient(w), strict=True):
         assert cut == pytest.approx(whole)
 

@@ -14,7 +14,7 @@ from parsimon.errors import ParsimonError
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso, OverlappingGroupLasso
 from parsimon.penalties.groups import Groups
 from parsimon.solvers import Budget, Decreasing, Monitor, Online, PassiveAggressive, Status, Weights, drive
-from parsimon.solvers.online import Plan
+from parsimon.solvers.online import ProximalSteps
 from parsimon.solvers.online_groups import Blocks
 from sequence_losses import TOYS, SequenceLosses, every_loss, every_toy
 from toy_problems import Toy, make_toy
@@ -348,7 +348,7 @@ def test_states_are_checked_at_the_border() -> None:
     sound = start.state()
 
     def learner() -> Any:
-        return Plan.make(problem, None).learner(problem)
+        return ProximalSteps.of(problem, None).learner()
 
     def restore(learner: Any, **changed: Any) -> None:
         learner.restore(**{**sound, **changed})

@@ -15,7 +15,6 @@ from parsimon.losses import get_loss
 from parsimon.penalties import L1, L2, GroupLasso
 from parsimon.penalties.groupings import ByTemplate
 from parsimon.solvers import Budget, Decreasing, Monitor, Online, PassiveAggressive, Weights, drive
-from parsimon.solvers.online import teach
 from parsimon.structures import Arborescence, ArcParts
 from parsimon.tasks.parsing.training import ParserTraining
 from toy_treebanks import grammar, random_treebank
@@ -150,5 +149,7 @@ def test_the_border_checks_its_arrays():
     with pytest.raises(ValueError, match="out of range"):
         learner.add(design.sentences, 0, 1, np.array([-1, 0, 0], np.int32), None)
     unknown = replace(task.problem.batches[0], gold=-np.ones(21, np.int32))
+    instances = replace(task.problem, batches=(unknown,)).online()
+    assert instances is not None
     with pytest.raises(ParsimonError, match="missing"):
-        teach(learner, [unknown])
+        instances.learner(np.zeros(design.n_features, np.int32), np.zeros(0, np.int32), 1)

@@ -14,7 +14,7 @@ import pytest
 
 from parsimon.errors import ParsimonError
 from parsimon.penalties import L1, L2, ElasticNet
-from parsimon.problem import Problem
+from parsimon.problem import InMemoryProblem
 from parsimon.solvers import (
     FISTA,
     LBFGS,
@@ -36,6 +36,7 @@ from parsimon.solvers import (
     choose_solver,
     drive,
 )
+from parsimon.solvers.capabilities import first_missing
 from parsimon.structures.base import Oracle
 from toy_problems import Toy, by_cvxpy, make_toy
 
@@ -80,16 +81,16 @@ every_penalty = pytest.mark.parametrize("make_penalty", PENALTIES.values(), ids=
 every_solver = pytest.mark.parametrize("solver", SMOOTH_LOSS_SOLVERS.values(), ids=SMOOTH_LOSS_SOLVERS)
 
 
-def set_up(toy: Toy, make_penalty: Any, loss: str = "log") -> Problem:
+def set_up(toy: Toy, make_penalty: Any, loss: str = "log") -> InMemoryProblem:
     return toy.problem(loss, make_penalty(toy.index.n_features))
 
 
-def solve(solver: Any, problem: Problem, start: Weights | None = None, **watch: Any) -> Result:
+def solve(solver: Any, problem: InMemoryProblem, start: Weights | None = None, **watch: Any) -> Result:
     begin = start if start is not None else Weights.zeros(problem.n_features)
     return drive(solver, problem, begin, Monitor(**{"max_iter": 1000, **watch}))
 
 
-def by_scipy(problem: Problem) -> float:
+def by_scipy(problem: InMemoryProblem) -> float:
     """w = p − q with p, q ≥ 0 makes the L1 part linear; then any bounded quasi-Newton method will do."""
     from scipy.optimize import minimize
 
@@ -120,7 +121,7 @@ def test_all_solvers_find_the_optimum(toy: Toy, make_penalty: Any) -> None:
     problem = set_up(toy, make_penalty)
     wanted = by_scipy(problem)
     for name, solver in SMOOTH_LOSS_SOLVERS.items():
-        if solver.requires.missing(problem) is None:
+        if first_missing(solver.requires, problem) is None:
             result = solve(solver, problem)
             assert result.status in (Status.CONVERGED, Status.STALLED), name
             assert result.objective == pytest.approx(wanted, rel=1e-8), name
@@ -172,7 +173,7 @@ def test_subgradient_says_converged_only_at_an_optimum() -> None:
 @every_solver
 def test_the_certificate_is_what_it_says(toy: Toy, make_penalty: Any, solver: Any) -> None:
     problem = set_up(toy, make_penalty)
-    if solver.requires.missing(problem) is not None:
+    if first_missing(solver.requires, problem) is not None:
         pytest.skip("this solver does not take this penalty")
     result = solve(replace(solver, tol=1e-5), problem)
     w = result.weights.dense()

@@ -15,6 +15,7 @@ from parsimon.losses import get_loss
 from parsimon.penalties import ElasticNet
 from parsimon.structures import Chain, ChainParts, Flat, FlatParts
 from parsimon.tasks.matrices.flat import flat_problem
+from parsimon.weights import Weights
 
 seeds = st.integers(0, 10**6)
 
@@ -94,7 +95,9 @@ def test_gradient_and_curvature_by_finite_differences(n_labels: int, weighted: b
     toy = flat_toy(3, n_labels=n_labels, weighted=weighted)
     problem = toy.problem(ElasticNet())
     w = np.random.default_rng(1).normal(size=problem.n_features)
-    _, gradient, diagonal = problem.second_order(w)
+    there = problem.evaluate(w, curvature=True)
+    gradient, diagonal = there.gradient, there.curvature
+    assert diagonal is not None
     for k in range(0, problem.n_features, 5):
         e = np.zeros_like(w)
         e[k] = 1e-5
@@ -120,7 +123,8 @@ def test_restriction_scores_some_features() -> None:
     small, of_some = problem.restrict(features).loss_and_gradient(values)
     assert small == pytest.approx(loss)
     np.testing.assert_allclose(of_some, gradient[features], atol=1e-10)
-    np.testing.assert_allclose(problem.loss_and_full_gradient(values, features)[1], gradient, atol=1e-10)
+    there = problem.evaluate(Weights(values, features, problem.n_features))
+    np.testing.assert_allclose(there.gradient, gradient, atol=1e-10)
 
 
 def test_what_does_not_fit_is_refused() -> None:

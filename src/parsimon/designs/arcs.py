@@ -92,9 +92,10 @@ class ArcDesign:
         total.sort_indices()
         return [(0, total.indptr.astype(np.int64), total.indices.astype(np.int32), total.data)]
 
-    def keeping(self) -> ArcDesign:
-        """Itself: scores are in memory of their own."""
-        return self
+    @property
+    def restricts_transitions(self) -> bool:
+        """No: learners know what a tree is."""
+        return False
 
     def attribute_starts(self) -> tuple[IntArray, IntArray]:
         """The first feature of every attribute (and one past the last); there are no attributes of steps."""

@@ -10,12 +10,12 @@ import numpy as np
 from parsimon._core import FeatureRows
 from parsimon.arrays import Array, IntArray
 from parsimon.designs.feature_index import FeatureIndex
-from parsimon.features.space import NumberedFeatures
+from parsimon.features.space import CountsFirings, NumberedFeatures
 
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """Features seen as attribute × label, for those who put them into groups.
+    """Features as attribute × label, for groupings and inspection.
 
     Features of tokens come first, attribute by attribute; those of steps, which have a pair of labels, follow.
     """
@@ -49,8 +49,8 @@ class FeatureTable:
 
     def firings(self) -> Array:
         """How many attributes each template has where it has any."""
-        if hasattr(self.space, "firings"):
-            return np.asarray(self.space.firings())
+        if isinstance(self.space, CountsFirings):
+            return self.space.firings()
         return np.ones(len(self.template_names()))
 
     def starts(self) -> tuple[IntArray, IntArray]:

@@ -101,10 +101,6 @@ class FlatDesign:
         )
         return [(0, *feature_differences(self.map, start, row, one, two, self.threads))]
 
-    def keeping(self) -> FlatDesign:
-        """Itself: scores are in memory of their own."""
-        return self
-
 
 FULL = 0.8  # of a dense matrix must not be zero, or only what is not zero is kept
 

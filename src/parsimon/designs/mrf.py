@@ -49,7 +49,7 @@ class MRFDesign:
 
         With `centre`, the probabilities of all states (as node parts are), the means of the codes are taken off in
         the features of edges: (C_i(y_u) − E C_i) (C_j(y_v) − E C_j). The weights of edges mean the same, those of
-        variables take up the rest. But an edge's derivative is now a covariance, so that it tells little of
+        variables take up the rest. But an edge's derivative is now a covariance, so that it depends little on
         variables whose own weights are not right yet (Montavon & Müller 2012).
         """
         return cls._coded(graph, contrast_code, threads, centre)
@@ -230,10 +230,6 @@ class MRFDesign:
             starts = 2 * np.searchsorted(which, start)
             found.append((offset, *feature_differences(map, starts, row, plus, minus, self.threads)))
         return found
-
-    def keeping(self) -> MRFDesign:
-        """Itself: scores are in memory of their own."""
-        return self
 
 
 def contrast_code(n_states: int) -> Array:

@@ -86,7 +86,7 @@ class PairDesign:
         threads: int = 1,
         workspace: Workspace | None = None,
     ) -> Self:
-        """Decides which attributes of steps go into matrices; all of them, if told so or some pairs are forbidden."""
+        """Decides which attributes of steps go into matrices: all, with `matrices` or if some pairs are forbidden."""
         matrices = matrices or forbidden is not None
         kind, pair, row, row_kind, start, single, sums = lay_out(steps, step_row, n_labels, matrices, threads)
         layout = PairLayout(kind, pair.n_rows)
@@ -210,10 +210,6 @@ class PairDesign:
             found.append((offset, *feature_differences(map, start, row, one, two, self.threads)))
         return found
 
-    def keeping(self) -> Self:
-        """The same, with scores in memory of their own."""
-        return replace(self, workspace=None)
-
     def adapt(self, structure: Chain) -> Chain:
         """The chain with label pairs scored as they are here."""
         return structure.with_layout(self.layout)
@@ -223,12 +219,21 @@ class PairDesign:
 class TreeDesign(PairDesign):
     """Φ for trees and chains, with one step into each token: screening and online learners work on these too."""
 
+    @property
+    def restricts_transitions(self) -> bool:
+        """Whether some pairs of labels are forbidden."""
+        return self.forbidden is not None
+
+    def with_own_memory(self) -> Self:
+        """The same, with scores in memory of their own."""
+        return replace(self, workspace=None)
+
     def screen(
         self, batches: Sequence[tuple[TreeDesign, Chain, ChainParts]], threshold: float
     ) -> tuple[IntArray, Array]:
         """All features with a gradient above a threshold in absolute value, ascending, and their gradients.
 
-        The gradient is Σ over batches of Φᵀ parts, with parts that a chain made while `keeping` where they came from;
+        The gradient is Σ over batches of Φᵀ parts, with parts that a chain `with_own_memory` has made;
         nothing is as long as the number of features, of which there may be billions.
         """
         first, nodes = screen_nodes([(d.node, p.node) for d, _, p in batches], threshold, self.threads)

@@ -54,18 +54,18 @@ class NodeKinds:
         links = columns.links.limited(translate[numbers] if len(names) else numbers, allowed)
         return Columns(columns.ids, columns.lengths, columns.strings, links)
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For a model file."""
         labels = [[self.labels[y] for y in np.flatnonzero(row).tolist()] for row in self.allowed]
         return {"column": self.column, "labels": dict(zip(self.names, labels, strict=True))}
 
     @classmethod
-    def from_told(cls, told: dict[str, Any], labels: Sequence[str]) -> NodeKinds:
-        """What `told` said, for a model with these labels."""
-        by_kind: dict[str, list[str]] = told["labels"]
+    def from_dict(cls, fields: dict[str, Any], labels: Sequence[str]) -> NodeKinds:
+        """From what `to_dict` returned, for a model with these labels."""
+        by_kind: dict[str, list[str]] = fields["labels"]
         allowed = np.array([[label in known for label in labels] for known in by_kind.values()], bool)
         return cls(
-            int(told["column"]), tuple(by_kind), allowed.reshape(len(by_kind), len(labels)), tuple(labels)
+            int(fields["column"]), tuple(by_kind), allowed.reshape(len(by_kind), len(labels)), tuple(labels)
         )
 
 

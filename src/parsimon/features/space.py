@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.features.observations import Observations
@@ -65,4 +65,13 @@ class FeatureSpace(NumberedFeatures, Protocol):
 
     def observe(self, X: Any, threads: int) -> Observations:
         """The attributes of X that are known; others are passed over."""
+        ...
+
+
+@runtime_checkable
+class CountsFirings(Protocol):
+    """Features whose templates may make several attributes at a time."""
+
+    def firings(self) -> Array:
+        """How many attributes each template has where it has any."""
         ...

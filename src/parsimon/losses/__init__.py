@@ -13,7 +13,7 @@ The gradient with respect to part scores is μ − gold. Markov random fields al
 from __future__ import annotations
 
 from parsimon.errors import ParsimonError
-from parsimon.losses.base import Loss, settings_of, some_missing
+from parsimon.losses.base import Loss, loss_settings, some_missing
 from parsimon.losses.costs import Cost
 from parsimon.losses.hinge import Hinge, SmoothedHinge
 from parsimon.losses.log import Log
@@ -32,7 +32,7 @@ __all__ = [
     "SmoothedHinge",
     "Squared",
     "get_loss",
-    "settings_of",
+    "loss_settings",
     "some_missing",
 ]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from parsimon.arrays import Array
 from parsimon.errors import ParsimonError
-from parsimon.losses.base import settings_of
+from parsimon.losses.base import loss_settings
 
 Cost: TypeAlias = float | Array | Mapping[tuple[Any, Any], float] | Callable[[Any, Any], float]
 
@@ -27,20 +27,20 @@ class CostSensitive:
             object.__setattr__(self, "cost", _as_cost(cost))
 
     def bind(self, labels: Sequence[Any]) -> Any:
-        """The same loss with a cost that is a number or an array, whatever it was: these are the labels' names."""
+        """The same loss with its cost as a number or an array, for labels with these names."""
         return replace(self, cost=_for_labels(self.cost, labels))  # type: ignore[type-var]
 
-    @property
-    def _bound_cost(self) -> float | Array:
+    def bound_cost(self) -> float | Array:
+        """The cost as a number or an array."""
         cost = self.cost
         if callable(cost) or isinstance(cost, Mapping):
             raise ParsimonError(
-                f"the cost of the {self.name} loss is told by names of labels, so bind(labels) must come first."
+                f"the cost of the {self.name} loss is given by names of labels, so bind(labels) must come first."
             )
         return cost
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and settings_of(self) == settings_of(other)
+        return type(self) is type(other) and loss_settings(self) == loss_settings(other)
 
     def __hash__(self) -> int:
         return hash(type(self))
@@ -90,8 +90,8 @@ def _for_labels(cost: Cost, labels: Sequence[Any]) -> float | Array:
         return cost
     n = len(labels)
     if callable(cost):
-        told = [_number(cost(gold, given), gold, given) for gold in labels for given in labels]
-        return _checked(np.array(told).reshape(n, n), labels)
+        costs = [_number(cost(gold, given), gold, given) for gold in labels for given in labels]
+        return _checked(np.array(costs).reshape(n, n), labels)
     if isinstance(cost, Mapping):
         return _checked(_from_pairs(cost, labels), labels)
     if len(cost) != n:
@@ -101,18 +101,18 @@ def _for_labels(cost: Cost, labels: Sequence[Any]) -> float | Array:
     return cost
 
 
-def _number(told: Any, gold: Any, given: Any) -> float:
-    """What a pair of labels is said to cost."""
+def _number(cost: Any, gold: Any, given: Any) -> float:
+    """The cost of a pair of labels as a number."""
     try:
-        return float(told)
+        return float(cost)
     except (TypeError, ValueError):
         raise ParsimonError(
-            f"the cost of giving label {given!r} where {gold!r} is gold must be a number, not {told!r}."
+            f"the cost of giving label {given!r} where {gold!r} is gold must be a number, not {cost!r}."
         ) from None
 
 
 def _from_pairs(cost: Mapping[tuple[Any, Any], float], labels: Sequence[Any]) -> Array:
-    """1 for every wrong label, but what the mapping says for the pairs in it."""
+    """1 for every wrong label, except for the pairs in the mapping."""
     table, number = 1.0 - np.eye(len(labels)), {label: i for i, label in enumerate(labels)}
     for pair in cost:
         if not (isinstance(pair, tuple) and len(pair) == 2):

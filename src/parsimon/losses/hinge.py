@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from parsimon.arrays import Array, IntArray
-from parsimon.losses.base import Piecewise
+from parsimon.arrays import Array
 from parsimon.losses.costs import Cost, CostSensitive
-from parsimon.structures.base import Oracle, Structure
+from parsimon.structures.base import Gold, Oracle, Parts, Structure
 
 
 @dataclass(frozen=True, eq=False)
-class Hinge(CostSensitive, Piecewise):
+class Hinge(CostSensitive):
     """The structured hinge loss with margin rescaling: a max-margin Markov network.
 
     `cost` is how much a wrong label costs: a number, the same for all; an array with a row for each gold label and a
@@ -33,9 +32,9 @@ class Hinge(CostSensitive, Piecewise):
     partial_labels: ClassVar[bool] = False
     trivial_at_zero: ClassVar[bool] = False
 
-    def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
+    def __call__(self, structure: Structure, scores: Parts, gold: Gold) -> tuple[float, Parts]:
         """Σ max_y [s(y) + cost(y)] − s(gold), and argmax − gold."""
-        best, output = structure.cost_argmax(scores, gold, self._bound_cost)
+        best, output = structure.cost_argmax(scores, gold, self.bound_cost())
         parts = structure.indicators(output)
         structure.add_output(parts, gold, -1.0)
         return structure.weigh(best - structure.score(scores, gold)), parts
@@ -57,32 +56,32 @@ class SmoothedHinge(CostSensitive):
     partial_labels: ClassVar[bool] = False
     trivial_at_zero: ClassVar[bool] = False
 
-    def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
+    def __call__(self, structure: Structure, scores: Parts, gold: Gold) -> tuple[float, Parts]:
         """Σ T log Z((s + cost)/T) − s(gold), and marginals − gold."""
         attained, log_z, parts = self._marginals(structure, scores, gold)
         structure.add_output(parts, gold, -1.0)
         return structure.weigh(self.temperature * log_z - attained), parts
 
-    def with_marginals(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any, Array]:
+    def with_marginals(self, structure: Structure, scores: Parts, gold: Gold) -> tuple[float, Parts, Array]:
         """The same, and the marginals of labels."""
         values, parts, marginals = self.each(structure, scores, gold)
         return structure.weigh(values), parts, marginals
 
-    def each(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[Array, Any, Array]:
+    def each(self, structure: Structure, scores: Parts, gold: Gold) -> tuple[Array, Parts, Array]:
         """The same, before it is summed."""
         attained, log_z, parts = self._marginals(structure, scores, gold)
         marginals = parts.node.copy()
         structure.add_output(parts, gold, -1.0)
         return self.temperature * log_z - attained, parts, marginals
 
-    def variances(self, structure: Structure, marginals: Array) -> Any:
+    def variances(self, structure: Structure, marginals: Array) -> Parts:
         """p(1 − p)/T."""
         variances = structure.variances(marginals)
         variances.scale(1 / self.temperature)
         return variances
 
-    def _marginals(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[Any, Any, Any]:
+    def _marginals(self, structure: Structure, scores: Parts, gold: Gold) -> tuple[Any, Any, Any]:
         attained = structure.score(scores, gold)
-        augmented = structure.augment(scores, gold, self._bound_cost)
+        augmented = structure.augment(scores, gold, self.bound_cost())
         augmented.scale(1 / self.temperature)
         return attained, *structure.marginals(augmented)

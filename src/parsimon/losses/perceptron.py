@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from parsimon.arrays import IntArray
-from parsimon.losses.base import LabelFree, Piecewise
-from parsimon.structures.base import Oracle, Structure
+from parsimon.losses.base import LabelFree
+from parsimon.structures.base import Gold, Oracle, Parts, Structure
 
 
 @dataclass(frozen=True)
-class Perceptron(LabelFree, Piecewise):
+class Perceptron(LabelFree):
     """The structured perceptron's loss: how much the best output scores above gold."""
 
     name: ClassVar[str] = "perceptron"
@@ -20,7 +19,7 @@ class Perceptron(LabelFree, Piecewise):
     partial_labels: ClassVar[bool] = False
     trivial_at_zero: ClassVar[bool] = True
 
-    def __call__(self, structure: Structure, scores: Any, gold: IntArray) -> tuple[float, Any]:
+    def __call__(self, structure: Structure, scores: Parts, gold: Gold) -> tuple[float, Parts]:
         """Σ max_y s(y) − s(gold), and argmax − gold."""
         best, output = structure.argmax(scores)
         parts = structure.indicators(output)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from parsimon.arrays import Array
 from parsimon.losses.base import LabelFree, with_known_labels
-from parsimon.structures.base import Oracle, Structure
+from parsimon.structures.base import Gold, Oracle, Parts, Structure
 
 
 @dataclass(frozen=True)
@@ -20,20 +20,20 @@ class Squared(LabelFree):
     partial_labels: ClassVar[bool] = False
     trivial_at_zero: ClassVar[bool] = False
 
-    def __call__(self, structure: Structure, scores: Any, gold: Any) -> tuple[float, Any]:
+    def __call__(self, structure: Structure, scores: Parts, gold: Gold) -> tuple[float, Parts]:
         """Σ ½ (s − y)², and s − y."""
         values, parts, _ = with_known_labels(structure, scores, gold, copy=False)
         return structure.weigh(values), parts
 
-    def with_marginals(self, structure: Structure, scores: Any, gold: Any) -> tuple[float, Any, Array]:
+    def with_marginals(self, structure: Structure, scores: Parts, gold: Gold) -> tuple[float, Parts, Array]:
         """The same, and the means."""
         values, parts, means = self.each(structure, scores, gold)
         return structure.weigh(values), parts, means
 
-    def each(self, structure: Structure, scores: Any, gold: Any) -> tuple[Array, Any, Array]:
+    def each(self, structure: Structure, scores: Parts, gold: Gold) -> tuple[Array, Parts, Array]:
         """The same, before it is summed."""
         return with_known_labels(structure, scores, gold, copy=True)
 
-    def variances(self, structure: Structure, marginals: Array) -> Any:
+    def variances(self, structure: Structure, marginals: Array) -> Parts:
         """One."""
         return structure.variances(marginals)

@@ -1,30 +1,26 @@
-"""What every penalty offers, and what most of them can inherit."""
+"""What every penalty offers, what some offer besides, and what most of them can inherit."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.penalties.groupings import FeatureTable
+from parsimon.penalties.groupings import FeatureDescriptions
 from parsimon.penalties.groups import Groups
+
+if TYPE_CHECKING:
+    from parsimon.penalties.group_lasso import Split
 
 
 class Penalty(Protocol):
     """Ω(w), a convex function of the weights with Ω(0) = 0: a non-smooth part Ω₀ plus a smooth one.
 
-    A penalty may offer more than what follows; who needs it looks whether it is there.
-
-    - ``conjugate(z) -> float``: Ω*(z) = sup_w z·w − Ω(w), infinite where there is no bound. With it, lower bounds on
-      the optimum are as tight as they can be (parsimon/solvers/certificate.py).
-    - ``majorizer(w) -> Array``: numbers c_k ≥ 0 with Ω(u) ≤ Ω(w) + ½ Σ_k c_k (u_k² − w_k²) for all u, or, where
-      c_k = ∞ because w_k = 0, for all u with u_k = 0. With them, a solver for L2 penalties solves Ω by reweighting.
-    - ``separated(n_features)``: Ω, or what it has besides groups, as absolute values and parabolas of single weights.
-    - ``split(n_features)``: Ω as an elastic net and groups that may have copies of their weights.
+    The protocols below are what a penalty may offer besides; some solvers need them.
     """
 
     @property
@@ -38,8 +34,23 @@ class Penalty(Protocol):
         ...
 
     @property
+    def proximal(self) -> bool:
+        """Whether there is a `prox`."""
+        ...
+
+    @property
+    def projection(self) -> bool:
+        """Whether `prox` is the same for every step: the projection on a set, outside of which Ω is infinite."""
+        ...
+
+    @property
+    def weight(self) -> Array | None:
+        """The factor of each feature's terms, 0 if it is not penalised; None if all features are penalised alike."""
+        ...
+
+    @property
     def strength(self) -> float:
-        """The main strength, which regularisation paths go through."""
+        """The main strength, the one that regularisation paths vary."""
         ...
 
     @property
@@ -56,7 +67,7 @@ class Penalty(Protocol):
         ...
 
     def prox(self, v: Array, step: float | Array) -> Array:
-        """argmin_u ½‖u − v‖² + step·Ω(u); a step per weight must have gone through `even_steps`."""
+        """argmin_u ½‖u − v‖² + step·Ω(u); steps per weight must come from `even_steps`."""
         ...
 
     def even_steps(self, steps: Array) -> Array:
@@ -94,18 +105,155 @@ class Penalty(Protocol):
         """The same penalty with another main strength."""
         ...
 
-    def bind(self, features: FeatureTable) -> Penalty:
+    def bind(self, features: FeatureDescriptions) -> Penalty:
         """The same penalty with its groups found among these features."""
         ...
 
 
+# --- What only some solvers need ----------------------------------------------------------------------------
+# A penalty offers one of these by having its members; nothing has to be inherited.
+
+
+@dataclass(frozen=True)
+class SeparableTerms:
+    """Ω(w) = Σ_k l1_k |w_k| + bend_k/2 (w_k − centre_k)², up to a constant: what coordinate descent needs to know."""
+
+    l1: Array
+    bend: Array
+    centre: Array
+
+
+@runtime_checkable
+class SeparablePenalty(Protocol):
+    """An L1 norm plus a smooth function of each weight by itself, if `separable` is true."""
+
+    @property
+    def l1_strength(self) -> float | Array:
+        """What |w_k| is multiplied by, for each weight or for all."""
+        ...
+
+
+@runtime_checkable
+class CurvedPenalty(SeparablePenalty, Protocol):
+    """A separable penalty whose smooth part is a parabola in each weight."""
+
+    @property
+    def l2_strength(self) -> float | Array:
+        """What w_k²/2 is multiplied by, for each weight or for all."""
+        ...
+
+
+@runtime_checkable
+class SeparatedPenalty(Protocol):
+    """A penalty of which all but the groups can be written as absolute values and parabolas of single weights."""
+
+    def separated(self, n_features: int) -> SeparableTerms:
+        """That part of Ω."""
+        ...
+
+
+@runtime_checkable
+class ElasticPenalty(Protocol):
+    """A penalty with the terms l1 ‖w‖₁ + l2/2 ‖w‖²."""
+
+    @property
+    def l1(self) -> float:
+        """The strength of the L1 norm."""
+        ...
+
+    @property
+    def l2(self) -> float:
+        """The strength of the squared L2 norm."""
+        ...
+
+
+@runtime_checkable
+class GroupNormPenalty(ElasticPenalty, Protocol):
+    """Ω(w) = strength Σ_m d_m ‖w_m‖ + l1 ‖w‖₁ + l2/2 ‖w‖²."""
+
+    @property
+    def groups(self) -> Groups:
+        """The groups m."""
+        ...
+
+    @property
+    def strength(self) -> float:
+        """The strength of the group norms."""
+        ...
+
+    @property
+    def norm(self) -> float | str:
+        """2 or ``inf``."""
+        ...
+
+    @property
+    def free(self) -> IntArray | None:
+        """The features that have no part in any term, ascending; None if there are none."""
+        ...
+
+
+@runtime_checkable
+class BlockwisePenalty(SeparatedPenalty, Protocol):
+    """A penalty on disjoint groups."""
+
+    @property
+    def blocks(self) -> bool:
+        """Whether it can be minimised over one group after the other in closed form."""
+        ...
+
+
+@runtime_checkable
+class SplitPenalty(Protocol):
+    """A penalty on groups that can be given copies of their weights."""
+
+    def split(self, n_features: int) -> Split:
+        """Ω as an elastic net and groups."""
+        ...
+
+
+@runtime_checkable
+class MajorizedPenalty(Protocol):
+    """A penalty that lies below parabolas. A solver for L2 penalties solves it by reweighting."""
+
+    def majorizer(self, w: Array) -> Array:
+        """Numbers c_k ≥ 0 with Ω(u) ≤ Ω(w) + ½ Σ_k c_k (u_k² − w_k²) for all u.
+
+        Where c_k = ∞ because w_k = 0, that holds for all u with u_k = 0.
+        """
+        ...
+
+
+@runtime_checkable
+class ConjugatePenalty(Protocol):
+    """A penalty with a known conjugate, which makes lower bounds on the optimum as tight as they can be."""
+
+    def conjugate(self, z: Array) -> float:
+        """Ω*(z) = sup_w z·w − Ω(w); infinite where there is no bound."""
+        ...
+
+
 class BasePenalty:
-    """What follows from the rest: who inherits this writes `value`, `prox`, `violation`, `restrict` and `scaled`.
+    """What follows from the rest: a subclass writes `value`, `prox`, `violation`, `restrict` and `scaled`.
 
     What is here is right for a norm times `strength`, neither smooth nor separable; override what is not.
     """
 
     groups: Any = None
+
+    @property
+    def proximal(self) -> bool:
+        """Yes."""
+        return True
+
+    @property
+    def projection(self) -> bool:
+        """No."""
+        return False
+
+    @property
+    def weight(self) -> Array | None:
+        """All features are penalised alike."""
+        return None
 
     @property
     def smooth(self) -> bool:
@@ -154,7 +302,7 @@ class BasePenalty:
         """`strength` times `polar`."""
         return self.strength * self.polar(gradient)
 
-    def bind(self, features: FeatureTable) -> Any:
+    def bind(self, features: FeatureDescriptions) -> Any:
         """The same penalty with its groups found among these features."""
         return self if self.groups is None else _with_groups(self, self.groups.groups(features))
 
@@ -188,7 +336,7 @@ def check_strengths(**strengths: float) -> None:
 
 def never_dropped(penalty: Penalty, n_features: int) -> IntArray:
     """The features that no strength makes zero: those that are exempt, or in no group with d_m > 0; ascending."""
-    groups, weight = penalty.groups, getattr(penalty, "weight", None)
+    groups, weight = penalty.groups, penalty.weight
     exempt = np.zeros(0, np.int64) if weight is None else np.flatnonzero(weight == 0)
     if groups is None:
         return exempt

@@ -8,22 +8,13 @@ import numpy as np
 
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
-from parsimon.penalties.base import BasePenalty, check_strengths, exempted
+from parsimon.penalties.base import BasePenalty, SeparableTerms, check_strengths, exempted
 
 
 def soft_threshold(v: Array, threshold: float | Array) -> Array:
     """sign(v) max(|v| − threshold, 0): the proximal operator of the L1 norm."""
     out: Array = np.clip(v, -threshold, threshold)
     return np.subtract(v, out, out=out)
-
-
-@dataclass(frozen=True)
-class Separable:
-    """Ω(w) = Σ_k l1_k |w_k| + bend_k/2 (w_k − centre_k)², up to a constant: what coordinate descent needs to know."""
-
-    l1: Array
-    bend: Array
-    centre: Array
 
 
 @dataclass(frozen=True)
@@ -129,10 +120,10 @@ class ElasticNet(BasePenalty):
         np.divide(l1, size, out=out, where=size > 0)
         return out + self.l2_strength
 
-    def separated(self, n_features: int) -> Separable:
+    def separated(self, n_features: int) -> SeparableTerms:
         """As one absolute value and one parabola a weight."""
         l1, l2 = (np.broadcast_to(each, n_features).copy() for each in (self.l1_strength, self.l2_strength))
-        return Separable(l1, l2, np.zeros(n_features))
+        return SeparableTerms(l1, l2, np.zeros(n_features))
 
     def scaled(self, strength: float) -> ElasticNet:
         """The same with another `l1`."""

@@ -10,8 +10,8 @@ import numpy as np
 from parsimon._core import dot
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.penalties.base import BasePenalty, check_strengths
-from parsimon.penalties.elastic_net import ElasticNet, Separable, soft_threshold
+from parsimon.penalties.base import BasePenalty, SeparableTerms, check_strengths
+from parsimon.penalties.elastic_net import ElasticNet, soft_threshold
 from parsimon.penalties.groupings import ByTemplate, Grouping
 from parsimon.penalties.groups import Groups
 from parsimon.penalties.l1_ball import simplex_thresholds
@@ -303,7 +303,7 @@ class GroupLasso(GroupPenalty):
         """Whether groups can be minimised over one after the other in closed form: with the norm 2."""
         return self.norm == 2
 
-    def separated(self, n_features: int) -> Separable:
+    def separated(self, n_features: int) -> SeparableTerms:
         """What there is besides the groups."""
         return ElasticNet(self.l1, self.l2, weight=self.weight).separated(n_features)
 

@@ -16,7 +16,7 @@ from parsimon.errors import ParsimonError
 from parsimon.penalties.groups import BlockGroups, Groups, Rule, bounds, group_weights
 
 
-class FeatureTable(Protocol):
+class FeatureDescriptions(Protocol):
     """What the features of a problem are, as far as groupings ask.
 
     Features are numbered attribute by attribute: first those of attributes of tokens (`node`), with one label each,
@@ -69,7 +69,7 @@ class FeatureTable(Protocol):
 class Grouping(Protocol):
     """A way to group features that are not numbered yet."""
 
-    def groups(self, features: FeatureTable) -> Groups:
+    def groups(self, features: FeatureDescriptions) -> Groups:
         """The groups that this makes of these features."""
         ...
 
@@ -100,12 +100,12 @@ class ByTemplate:
     keep_bias: bool = True
     by_firings: bool = True
 
-    def groups(self, features: FeatureTable) -> Groups:
+    def groups(self, features: FeatureDescriptions) -> Groups:
         """Group m is template m."""
         groups = self._groups(features)
         return groups.reweighted(groups.weight * features.firings()) if self.by_firings else groups
 
-    def _groups(self, features: FeatureTable) -> Groups:
+    def _groups(self, features: FeatureDescriptions) -> Groups:
         runs = _TemplateRuns.of(features)
         n = len(runs.names)
         free = runs.bias & self.keep_bias
@@ -123,7 +123,7 @@ class ByAttribute:
 
     weight: Rule = "ones"
 
-    def groups(self, features: FeatureTable) -> Groups:
+    def groups(self, features: FeatureDescriptions) -> Groups:
         """One group an attribute, those of steps last."""
         node, pair = features.starts()
         ptr = np.concatenate([node, pair[1:]])
@@ -140,7 +140,7 @@ class ByLabel:
 
     weight: Rule = "sqrt"
 
-    def groups(self, features: FeatureTable) -> Groups:
+    def groups(self, features: FeatureDescriptions) -> Groups:
         """One group a label."""
         n, piece = features.n_features, 1 << 20
         label = np.empty(n, np.int32)
@@ -165,7 +165,7 @@ class ByOrder:
     keep_bias: bool = True
     by_firings: bool = True
 
-    def groups(self, features: FeatureTable) -> Groups:
+    def groups(self, features: FeatureDescriptions) -> Groups:
         """Group a is template a of the order; those that it does not name follow."""
         runs = _TemplateRuns.of(features)
         number = {name: a for a, name in enumerate(self.order.names)}
@@ -225,7 +225,7 @@ class ByTree:
             node = self.parents[node]
         return path
 
-    def groups(self, features: FeatureTable) -> Groups:
+    def groups(self, features: FeatureDescriptions) -> Groups:
         """Group m is node m."""
         runs = _TemplateRuns.of(features)
         n = len(runs.names)
@@ -255,7 +255,7 @@ class _TemplateRuns:
     bias: BoolArray  # templates that look at nothing but labels
 
     @classmethod
-    def of(cls, features: FeatureTable) -> _TemplateRuns:
+    def of(cls, features: FeatureDescriptions) -> _TemplateRuns:
         owner = np.concatenate(features.template_of_attributes())
         node, pair = features.starts()
         first = np.flatnonzero(np.diff(owner, prepend=-1))

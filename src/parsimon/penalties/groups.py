@@ -19,7 +19,7 @@ from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
 
 if TYPE_CHECKING:
-    from parsimon.penalties.groupings import FeatureTable
+    from parsimon.penalties.groupings import FeatureDescriptions
 
 Names: TypeAlias = Sequence[str] | Callable[[int], str] | None  # a function where there may be millions
 Rule: TypeAlias = str | Array | Sequence[float]  # one of RULES, or a number for each group
@@ -91,7 +91,7 @@ class Groups:
         ptr = np.asarray(ptr, np.int64)
         return cls(ptr, None, group_weights(weight, np.diff(ptr)), n_features, names)
 
-    def groups(self, features: FeatureTable) -> Groups:
+    def groups(self, features: FeatureDescriptions) -> Groups:
         """Itself: groups are their own grouping."""
         if features.n_features != self.n_features:
             raise ParsimonError(
@@ -212,7 +212,7 @@ class Groups:
     def families(self) -> list[IntArray]:
         """Numbers of groups, in families without common features (Martins et al. 2011, eq. 15).
 
-        Greedy: every group, small ones first, joins the first family in which nobody meets it. So if groups are
+        Greedy: every group, small ones first, joins the first family in which it meets no other group. So if groups are
         nested, the families go from the leaves to the root: whatever lies inside a group fills all families up to
         some number (or it would have joined an earlier one), and the group itself joins the next.
         """
@@ -275,7 +275,7 @@ class Groups:
         return f"Groups({self.n_groups} groups of {self.n_features} features, {self._mark():08x})"
 
     def _mark(self) -> int:
-        """Tells groups apart, for instance in checkpoints."""
+        """A short mark that differs between different groups, for instance in checkpoints."""
         mark = zlib.crc32(np.ascontiguousarray(self.weight).data, self.n_features & 0xFFFFFFFF)
         for part in (self.ptr, self.index):
             mark = mark if part is None else zlib.crc32(np.ascontiguousarray(part, np.int64).data, mark)
@@ -332,7 +332,7 @@ class BlockGroups(Groups):
     """Groups made of whole blocks, consecutive ranges of features: `of` says which blocks make up each group.
 
     A hundred groups of millions of features that all overlap (`ByOrder`) take no memory per feature. The members of
-    all of them one by one, `index`, exist only if somebody asks.
+    all of them one by one, `index`, exist only once they are asked for.
     """
 
     blocks: Groups

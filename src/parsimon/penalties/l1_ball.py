@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -27,10 +26,14 @@ class L1Ball(BasePenalty):
     """
 
     radius: float
-    projection: ClassVar[bool] = True  # the proximal operator is the same for every step
 
     def __post_init__(self) -> None:
         check_strengths(radius=self.radius)
+
+    @property
+    def projection(self) -> bool:
+        """Yes: on the ball."""
+        return True
 
     @property
     def strength(self) -> float:

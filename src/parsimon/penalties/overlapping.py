@@ -52,7 +52,7 @@ class OverlappingGroupLasso(GroupPenalty):
             dual_ascent(x, parts, "inf", self.tol, 1 if groups.nested else MOST_PASSES)
             return
         # All happens on the norms of atoms. For Ω depends on these alone, and of all vectors with given norms of atoms
-        # the nearest to x has x's direction in each of them: on atom A it is a multiple of x_A, and which one is told
+        # the nearest to x has x's direction in each of them: on atom A it is a multiple of x_A, and the factor is given
         # by the same problem with (‖x_A‖)_A in place of x and atoms in place of features.
         atoms, of = groups.atoms
         size = atoms.norms(x)

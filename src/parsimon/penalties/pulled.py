@@ -8,8 +8,8 @@ import numpy as np
 
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
-from parsimon.penalties.base import BasePenalty
-from parsimon.penalties.elastic_net import ElasticNet, Separable
+from parsimon.penalties.base import BasePenalty, SeparableTerms
+from parsimon.penalties.elastic_net import ElasticNet
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,12 @@ class Pulled(BasePenalty):
         """That of the elastic net, the pull counted as loss."""
         return self.net.violation(w, gradient + self.pull * (w - self.centre))
 
-    def separated(self, n_features: int) -> Separable:
+    def separated(self, n_features: int) -> SeparableTerms:
         """As one absolute value and one parabola a weight."""
         net = self.net.separated(n_features)
         bend = net.bend + self.pull
         centre = np.divide(self.pull * self.centre, bend, out=np.zeros_like(bend), where=bend > 0)
-        return Separable(net.l1, bend, centre)
+        return SeparableTerms(net.l1, bend, centre)
 
     def restrict(self, features: IntArray) -> Pulled:
         """The penalty of some of the weights; the others being zero adds a constant."""

@@ -16,8 +16,8 @@ class SentenceLasso(GroupPenalty):
     """Ω(w) = strength Σ_{d,s} ‖w_{d,s}‖ + l1 ‖w‖₁: λ_sen and λ_las of the paper.
 
     w_{d,s} has the weight of every *token* of sentence s of document d, so a word that is there twice counts twice.
-    There may be millions of groups, and a word is in as many as it has sentences. Such a penalty has no proximal
-    operator worth the name; ADMM gives every token a copy of its weight instead.
+    There may be millions of groups, and a word is in as many as it has sentences. Such a penalty has no practical
+    proximal operator; ADMM gives every token a copy of its weight instead.
 
     >>> import numpy as np
     >>> from parsimon.penalties.groups import Groups
@@ -39,7 +39,7 @@ class SentenceLasso(GroupPenalty):
         raise ParsimonError("the sentence regularizer has no proximal operator; use the solver admm.")
 
     def violation(self, w: Array, gradient: Array) -> Array:
-        """Cannot be told from the weights alone."""
+        """Refused: it does not follow from the weights alone."""
         raise ParsimonError(
             "how far the sentence regularizer is from optimal is told by a duality gap; use admm."
         )

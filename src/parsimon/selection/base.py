@@ -1,4 +1,4 @@
-"""Which templates to keep, found out before the model proper is learnt: the two-stage recipe.
+"""Choosing templates before the final model is learnt: the two-stage recipe.
 
     1. Learn with a penalty or a budget that drops whole templates (or rank them by a filter).
     2. Refit on those that are left, without what made the first stage choose: it shrinks weights too.
@@ -47,7 +47,7 @@ class Selected:
         best = np.argsort(-self.score, kind="stable")
         return [(self.names[m], float(self.score[m])) for m in best]
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""
         history = [asdict(event) for event in self.history]
         return {
@@ -58,10 +58,10 @@ class Selected:
         }
 
     @classmethod
-    def from_told(cls, told: dict[str, Any]) -> Selected:
-        """What `told` described."""
-        history = [Event.from_told(event) for event in told["history"]]
-        return cls(told["names"], np.array(told["kept"], bool), np.array(told["score"], float), history)
+    def from_dict(cls, fields: dict[str, Any]) -> Selected:
+        """From what `to_dict` returned."""
+        history = [Event.from_dict(event) for event in fields["history"]]
+        return cls(fields["names"], np.array(fields["kept"], bool), np.array(fields["score"], float), history)
 
 
 class Selection(Protocol):
@@ -75,7 +75,7 @@ class Selection(Protocol):
 
 
 def completed(result: Result) -> Result:
-    """A first stage that is interrupted leaves no model behind that could be the best so far."""
+    """The result, unless it was interrupted: a first stage has no best model so far to return."""
     if result.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return result
@@ -93,14 +93,14 @@ def template_norms(features: FeatureTable, weights: Weights) -> Array:
 
 
 def always_kept(features: FeatureTable) -> BoolArray:
-    """Templates that look at nothing but labels."""
+    """The templates of biases and label bigrams, which are always kept."""
     out = np.zeros(len(features.template_names()), bool)
     out[features.bias_templates()] = True
     return out
 
 
 def selected(features: FeatureTable, kept: BoolArray, score: Array, history: list[Event]) -> Selected:
-    """A selection, with what is never dropped; refused if there is nothing else in it."""
+    """A selection with the templates that are always kept; refused if it has no others."""
     always = always_kept(features)
     if not (kept & ~always).any():
         raise ParsimonError("no template was kept; allow a larger budget or more epochs.")

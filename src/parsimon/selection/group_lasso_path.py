@@ -1,8 +1,8 @@
-"""Templates that come in first along a path of group lassos."""
+"""The templates that enter first along a path of group lassos."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from parsimon.weights import Weights
 
 @dataclass(frozen=True)
 class GroupLassoPath:
-    """A group lasso with the problem's own loss, from the strength at which nothing is left downwards.
+    """A path of group lassos with the problem's own loss, down from the strength at which all templates are out.
 
     Every strength is solved to a certified optimum, with violations of at most `tol` times the strength, roughly; the
     path ends before more than `budget` templates are in. The score of a template is the largest strength at which it
@@ -40,7 +40,7 @@ class GroupLassoPath:
         """Goes down the path."""
         features = candidates.features
         penalty = GroupLasso(1.0, groups=self.groups, l1=self.l1, l2=self.l2).bind(features)
-        problem = replace(candidates.problem, penalty=penalty)
+        problem = candidates.problem.with_penalty(penalty)
         free = never_dropped(penalty, problem.n_features)
         weights, strongest = _first_of_path(problem, free, self.l2, monitor)
         strength = strongest
@@ -48,7 +48,7 @@ class GroupLassoPath:
         kept = score > 0
         for _ in range(self.most_steps):
             strength *= self.ratio
-            problem = replace(problem, penalty=penalty.scaled(strength))
+            problem = problem.with_penalty(penalty.scaled(strength))
             # Solvers measure violations by the largest at w = 0, which is about the strength that lets nothing in.
             solver = choose_solver("auto", problem, self.tol * strength / strongest)
             result = completed(drive(solver, problem, weights, monitor))
@@ -65,11 +65,11 @@ class GroupLassoPath:
 
 
 def _first_of_path(problem: Problem, free: IntArray, l2: float, monitor: Monitor) -> tuple[Weights, float]:
-    """The weights of what is never dropped, fitted alone, and the strength from which on nothing else comes in."""
-    alone = replace(problem.restrict(free), penalty=L2(l2))
+    """The weights of features that are never dropped, fitted alone, and the strength that keeps all others out."""
+    alone = problem.restrict(free).with_penalty(L2(l2))
     zero = Weights(np.zeros(len(free)), None, len(free))
     result = completed(drive(choose_solver("lbfgs", alone, 1e-3), alone, zero, monitor))
     weights = Weights(result.weights.dense(), free.astype(np.int64), problem.n_features)
-    _, gradient = problem.loss_and_full_gradient(weights.values, free.astype(np.int64))
+    gradient = problem.evaluate(weights).gradient
     gradient[free] = 0.0  # as good as zero
     return weights, float(problem.penalty.dual_norm(gradient))

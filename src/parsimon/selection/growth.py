@@ -96,7 +96,7 @@ class Growth:
 
 
 def _check_apart(earlier: TemplateSet, new: TemplateSet, number: int) -> None:
-    """Templates with the same text share attributes, and one that is half in and half out could not be judged."""
+    """Templates with the same text share attributes, so they must all be of one stage."""
     owner = {template.skeleton: template for template in earlier}
     for template in new:
         if template.skeleton in owner:
@@ -110,7 +110,7 @@ def _check_apart(earlier: TemplateSet, new: TemplateSet, number: int) -> None:
 
 
 def parents_of(tests: frozenset[Test], shorter: Iterable[frozenset[Test]]) -> list[frozenset[Test]]:
-    """The largest of the shorter sets of tests that lie within a set. (What looks at nothing is no test.)
+    """The largest of the shorter sets of tests that lie within a set; empty sets do not count.
 
     >>> def tests(text): return frozenset(Template.parse(text).tests)
     >>> shorter = [tests(text) for text in ("U1:%x[0,0]", "U2:%x[1,0]", "U3:%x[-1,0]/%x[0,0]", "B")]
@@ -196,7 +196,7 @@ def _among(rows: IntArray, known: IntArray) -> BoolArray:
 
 @dataclass(frozen=True)
 class GrownStage:
-    """What came of a stage: its templates and those before, what came in of what there is, and what was learnt."""
+    """What a stage had, and what it learnt: its templates with those before, and how many attributes were admitted."""
 
     templates: int
     attributes: int
@@ -220,7 +220,7 @@ class Grown:
     parents: Rule
     stages: tuple[GrownStage, ...]
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For a model file."""
         return {"parents": self.parents, "stages": [asdict(stage) for stage in self.stages]}
 
@@ -310,7 +310,7 @@ class Growing:
 
     @property
     def now(self) -> str:
-        """The stage that is under way, for people."""
+        """A description of the present stage."""
         stage = self._stages[-1]
         attributes = f"{stage.attributes:,} of {stage.possible_attributes:,} attributes"
         return f"stage {len(self._stages)} of {len(self)}, {attributes}"

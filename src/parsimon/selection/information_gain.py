@@ -1,4 +1,4 @@
-"""Information gain: which templates say most about the label of a token, without training a model.
+"""Information gain: which templates are most informative about the label of a token, without training a model.
 
 This is the filter that learnt selections of templates are measured against (Martins et al. 2011, section 5).
 """
@@ -170,7 +170,7 @@ def _check(
 
 @dataclass(frozen=True)
 class InformationGain:
-    """A filter: the templates that by themselves tell most about the output (Martins et al. 2011, eq. 16)."""
+    """A filter: the templates with the largest information gain (Martins et al. 2011, eq. 16)."""
 
     budget: int = 30
     name: ClassVar[str] = "information-gain"

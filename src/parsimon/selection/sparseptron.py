@@ -1,8 +1,8 @@
-"""Budgets of templates, kept to while a perceptron learns."""
+"""A perceptron that keeps to a budget of templates."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from parsimon.losses import Perceptron
@@ -37,7 +37,7 @@ class Sparseptron:
         """Keeps the templates with a weight other than zero."""
         budget = Budget(self.budget, self.groups, self.shrink, self.fall, self.haste)
         solver = Online(self.epochs, average=False, budget=budget, every=self.every, seed=self.seed)
-        problem = replace(candidates.problem, loss=Perceptron(), penalty=L2(0.0))
+        problem = candidates.problem.with_loss(Perceptron()).with_penalty(L2(0.0))
         bound = solver.bind(candidates.features)
         result = completed(drive(bound, problem, Weights.zeros(problem.n_features), monitor))
         norms = template_norms(candidates.features, result.weights)

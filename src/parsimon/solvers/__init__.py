@@ -1,4 +1,4 @@
-"""Solvers: w, gradient and Ω in, a better w out. One algorithm a file, one driver around all of them."""
+"""Solvers improve weights, given a problem. One file per algorithm, one driver for all of them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from parsimon.solvers.admm import ADMM as ADMM
     from parsimon.solvers.base import Event as Event
     from parsimon.solvers.base import Iterate as Iterate
-    from parsimon.solvers.base import Requires as Requires
     from parsimon.solvers.base import Result as Result
     from parsimon.solvers.base import Solver as Solver
     from parsimon.solvers.base import Status as Status
     from parsimon.solvers.base import check_compatible as check_compatible
     from parsimon.solvers.block_coordinate_descent import BlockCoordinateDescent as BlockCoordinateDescent
+    from parsimon.solvers.capabilities import Capability as Capability
     from parsimon.solvers.choice import choose_solver as choose_solver
+    from parsimon.solvers.choice import set_up_solver as set_up_solver
     from parsimon.solvers.cutting_plane import CuttingPlane as CuttingPlane
     from parsimon.solvers.driver import Monitor as Monitor
     from parsimon.solvers.driver import Validation as Validation
@@ -52,9 +53,10 @@ __all__, __getattr__, __dir__ = exports(
         "active_groups": ("ActiveGroups",),
         "adaptive": ("Adaptive",),
         "admm": ("ADMM",),
-        "base": ("Event", "Iterate", "Requires", "Result", "Solver", "Status", "check_compatible"),
+        "base": ("Event", "Iterate", "Result", "Solver", "Status", "check_compatible"),
         "block_coordinate_descent": ("BlockCoordinateDescent",),
-        "choice": ("choose_solver",),
+        "capabilities": ("Capability",),
+        "choice": ("choose_solver", "set_up_solver"),
         "cutting_plane": ("CuttingPlane",),
         "driver": ("Monitor", "Validation", "drive"),
         "fista": ("FISTA",),

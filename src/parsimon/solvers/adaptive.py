@@ -16,23 +16,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from parsimon.arrays import Array
 from parsimon.penalties.elastic_net import ElasticNet
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Solver, Status
+from parsimon.solvers.base import Iterate, Solver, Status
+from parsimon.solvers.capabilities import HINGE_LOSS, MAJORIZER, MARGINS, PENALISES_ALL, Requires
 from parsimon.solvers.frank_wolfe import FrankWolfe, MarginDual
+from parsimon.solvers.settings import with_settings
 from parsimon.weights import Weights
+
+ROUGHLY = 0.1  # accuracy of the first M3N; of later ones, the share of what the round before gained
 
 
 @dataclass(frozen=True)
 class Adaptive:
-    """Rounds of an M3N and new variances; stops when a round has lowered the objective by less than `tol` of it.
+    """Alternates an M3N and new variances; stops when a round lowers the objective by less than `tol`, relatively.
 
-    `inner` learns the M3Ns, to a tenth of what the round before gained but not less than `tol`. Weights that are less
+    `inner` learns the M3Ns, to a tenth of what the round before gained, but at most to `tol`. Weights that are less
     than `drop` of the largest one are zero (the paper: below 10⁻⁴); they do not come back.
     """
 
@@ -40,18 +44,18 @@ class Adaptive:
     drop: float = 1e-4
     inner: Solver = field(default_factory=FrankWolfe)
     name: ClassVar[str] = "em"
-    requires: ClassVar[Requires] = Requires(hinge_loss=True, majorizer=True, differences=True, proximal=False)
+    requires: ClassVar[Requires] = (HINGE_LOSS, MAJORIZER, PENALISES_ALL, MARGINS)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields after every round. All variances are one in the first (or those of the weights given)."""
+        """Yields after every round. The first variances are those of the given weights, or all one."""
         yield from self.continued(problem, start, Rounds(problem, self.inner))
 
     def continued(self, problem: Problem, start: Weights, learn: Rounds) -> Iterator[Iterate]:
-        """The same, with M3Ns that somebody else may want to look at."""
-        penalty: Any = problem.penalty
+        """The same, with M3Ns that the caller provides and can inspect."""
+        penalty = MAJORIZER.of(problem)
         w = start.dense()
         bend = penalty.majorizer(w) if np.any(w) else np.ones(problem.n_features)
-        before, accuracy, passes = np.inf, 0.1, 0
+        before, accuracy, passes = np.inf, ROUGHLY, 0
         while True:
             step = learn.m3n(bend, w, accuracy)
             passes += step.evaluations
@@ -71,13 +75,13 @@ class Adaptive:
             )
             if settled or not np.any(w):
                 return
-            accuracy = float(np.clip(0.1 * gain, self.tol, accuracy))
+            accuracy = float(np.clip(ROUGHLY * gain, self.tol, accuracy))
             before = objective
             bend = penalty.majorizer(w)
 
 
 class Rounds:
-    """The M3Ns, one after the other; with Frank–Wolfe each begins with the outputs of the one before."""
+    """A sequence of M3Ns; with Frank–Wolfe, each starts from the outputs of the one before."""
 
     def __init__(self, problem: Problem, inner: Solver) -> None:
         self.problem, self.inner = problem, inner
@@ -85,7 +89,7 @@ class Rounds:
 
     def m3n(self, bend: Array, w: Array, tol: float) -> Iterate:
         """min Σ loss + ½ Σ_k bend_k w_k², where infinite bends mean that a weight is zero."""
-        inner: Any = replace(self.inner, tol=tol)  # type: ignore[type-var]
+        inner = with_settings(self.inner, tol=tol)
         if isinstance(inner, FrankWolfe):
             scale = np.divide(1.0, bend, out=np.zeros_like(bend), where=np.isfinite(bend))
             if self.dual is None:
@@ -93,11 +97,9 @@ class Rounds:
             else:
                 self.dual.set_penalty(scale)
             finite = np.where(np.isfinite(bend), bend, 0.0)
-            return last(
-                inner.refine(replace(self.problem, penalty=ElasticNet(l2=1.0, weight=finite)), self.dual)
-            )
+            return last(inner.refine(self.problem.with_penalty(ElasticNet(l2=1.0, weight=finite)), self.dual))
         kept = np.flatnonzero(np.isfinite(bend))
-        small = replace(self.problem.restrict(kept), penalty=ElasticNet(l2=1.0, weight=bend[kept]))
+        small = self.problem.restrict(kept).with_penalty(ElasticNet(l2=1.0, weight=bend[kept]))
         step = last(inner.iterate(small, Weights(w[kept], None, len(kept))))
         values = step.weights.dense()
         return replace(step, weights=Weights(values, kept, self.problem.n_features))

@@ -25,7 +25,8 @@ from parsimon.penalties.elastic_net import ElasticNet
 from parsimon.penalties.group_lasso import Split
 from parsimon.penalties.pulled import Pulled
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status
+from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.capabilities import COORDINATES, SMOOTH_LOSS, SPLIT, Requires
 from parsimon.solvers.certificate import SplitDual, split_lower_bound
 from parsimon.solvers.proximal_newton import Point, newton_step
 from parsimon.weights import Weights
@@ -35,13 +36,19 @@ Stopping = Literal["certified", "paper"]
 BALANCE = 10.0  # ρ changes when one residual is so many times the other,
 FACTOR = 2.0  # and then by this
 LOOK = 10  # iterations between two looks at the duality gap
+PAPER_TOL = 1e-5  # to which w steps are solved with the paper's stopping rule
+FIRST_TOL = 1e-3  # to which the first certified w step is solved;
+# later ones, within these limits, to this share of the squared residuals: an objective is off by the square of what
+# weights are
+RESIDUAL_SHARE, LOOSEST, TIGHTEST = 0.01, 1e-4, 1e-16
+ROUNDING = 1e-14  # residuals below it cannot fall any further
 NEWTON_STEPS = 50  # of one w step at most, and
 SOLVED = 0.01  # how well each solves its quadratic model
 
 
 @dataclass(frozen=True)
 class Residuals:
-    """How far copies and weights are apart (primal), and how far both have moved (dual), relative to their size."""
+    """How far copies and weights are apart (primal) and how far copies have moved (dual), relative to their size."""
 
     primal: float
     dual: float
@@ -49,7 +56,7 @@ class Residuals:
 
 @dataclass
 class Copies:
-    """v and u of all groups, summed up for each weight."""
+    """v and u of all groups, and their sums over the copies of each weight."""
 
     compiled: GroupCopies | None  # None if no group has a strength: copies then are what they are copies of
     held: BoolArray  # which groups have one
@@ -100,7 +107,7 @@ class Copies:
         return Residuals(_ratio(np.sqrt(apart), np.sqrt(max(copies, weights))), _ratio(moved, size))
 
     def balance(self, residuals: Residuals) -> bool:
-        """Residual balancing (Boyd et al. 2010, §3.4.1): ρ grows where copies disagree, and falls where they crawl."""
+        """Residual balancing (Boyd et al. 2010, §3.4.1): ρ grows while copies disagree, falls while they crawl."""
         factor = 1.0
         if residuals.primal > BALANCE * residuals.dual:
             factor = FACTOR
@@ -130,7 +137,7 @@ class Copies:
         )
 
 
-def _ratio(size: Any, of: Any) -> float:
+def _ratio(size: float | np.floating[Any], of: float | np.floating[Any]) -> float:
     return float(size / of) if of > 0 else 0.0 if size == 0 else 1.0
 
 
@@ -138,11 +145,11 @@ def _ratio(size: Any, of: Any) -> float:
 class ADMM:
     """Alternating directions on weights and the copies that groups have of them.
 
-    With ``stopping="certified"`` ρ is adapted, steps are over-relaxed, the w step is as exact as residuals make it
-    worth while, and the end is a duality gap of `tol` times the objective. With ``"paper"`` all is as in the paper: ρ
-    stays what it is, a w step goes on until it changes its objective by less than 10⁻⁵, and the end is a relative
-    change of w below `tol`. Stopped early, by a development set for one, this regularises by itself: each weight is
-    only gradually let go from zero, the slower the more copies it has.
+    With ``stopping="certified"`` ρ is adapted, steps are over-relaxed, the w step is only as exact as the residuals
+    justify, and it stops at a duality gap of `tol` times the objective. ``"paper"`` does as the paper does: ρ is
+    constant, a w step ends when it changes its objective by less than 10⁻⁵, and it stops at a relative change of w
+    below `tol`. Stopping that early, for instance by a development set, is a regulariser too: weights leave zero only
+    gradually, and the more copies a weight has, the more slowly.
     """
 
     tol: float = 1e-4
@@ -151,9 +158,7 @@ class ADMM:
     relaxation: float = 1.6
     threads: int = 1
     name: ClassVar[str] = "admm"
-    requires: ClassVar[Requires] = Requires(
-        smooth_loss=True, coordinates=True, splitting=True, proximal=False
-    )
+    requires: ClassVar[Requires] = (SMOOTH_LOSS, COORDINATES, SPLIT)
 
     def __post_init__(self) -> None:
         if self.stopping not in get_args(Stopping):
@@ -175,20 +180,18 @@ class ADMM:
         )
 
     def prepare(self, problem: Problem, start: Weights) -> tuple[Point, Split, Copies]:
-        """The starting point, the penalty in two, and copies of its weights."""
-        penalty: Any = problem.penalty
-        split = penalty.split(problem.n_features)
+        """The starting point, the penalty split into elastic net and groups, and the copies."""
+        scores, split = COORDINATES.of(problem), SPLIT.of(problem).split(problem.n_features)
         relaxation = self.relaxation if self.stopping == "certified" else 1.0
         copies = Copies.of(split, problem.n_features, self.rho or 1.0, relaxation, self.threads)
-        design: Any = problem.batches[0].design
         w = start.dense().copy()
         copies.copies = copies.counts * w  # so that the first w step stays near a warm start
-        return Point.at(problem, w, design.margins(w)), split, copies
+        return Point.at(scores, w, scores.margins(w)), split, copies
 
     def _with_zeros(self, problem: Problem, best: Iterate, split: Split, floor: float) -> Iterate:
-        """The same with those weights zero of which a group has zero copies, if the certificate allows it.
+        """Sets the weights to zero of which a group has zero copies, if the certificate allows it.
 
-        Copies are exactly zero, while weights only tend to them.
+        Copies become exactly zero, while weights only converge to them.
         """
         assert best.relevance is not None
         w = best.weights.dense().copy()
@@ -204,7 +207,7 @@ class ADMM:
         evaluations = 1
         while True:
             before = now.w
-            now, used = minimise(replace(problem, penalty=copies.pull(split.net)), now, 1e-5)
+            now, used = minimise(problem.with_penalty(copies.pull(split.net)), now, PAPER_TOL)
             evaluations += used
             copies.update(now.w)
             change = _ratio(np.linalg.norm(now.w - before), np.linalg.norm(now.w))
@@ -222,10 +225,10 @@ class ADMM:
 
     def _certified(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         now, split, copies = self.prepare(problem, start)
-        evaluations, floor, rounds, wait, tol = 1, -np.inf, 0, 0, 1e-3
+        evaluations, floor, rounds, wait, tol = 1, -np.inf, 0, 0, FIRST_TOL
         best: Iterate | None = None
         while True:
-            now, used = minimise(replace(problem, penalty=copies.pull(split.net)), now, tol)
+            now, used = minimise(problem.with_penalty(copies.pull(split.net)), now, tol)
             evaluations, rounds, wait = evaluations + used, rounds + 1, wait + 1
             residuals = copies.update(now.w)
             objective = now.loss + split.net.value(now.w) + copies.value
@@ -235,28 +238,28 @@ class ADMM:
             small = max(residuals.primal, residuals.dual)
             status, gap = None, None
             if rounds % LOOK == 0 or small < self.tol:
-                floor = max(floor, split_lower_bound(problem, now, split.net, copies.dual()))
+                floor = max(
+                    floor, split_lower_bound(COORDINATES.of(problem), now.there, split.net, copies.dual())
+                )
                 gap = best.objective - floor
                 if gap <= self.tol * abs(best.objective):
                     status = Status.CONVERGED
                     best = self._with_zeros(problem, best, split, floor)
                     gap = best.objective - floor
-                elif small < 1e-14:
+                elif small < ROUNDING:
                     status = Status.STALLED
             yield replace(
                 best, evaluations=evaluations, gap=gap, phase=f"ρ = {copies.rho:.3g}", status=status
             )
             if status is not None:
                 return
-            tol = min(
-                1e-4, max(0.01 * small**2, 1e-16)
-            )  # an objective is off by the square of what weights are
+            tol = min(LOOSEST, max(RESIDUAL_SHARE * small**2, TIGHTEST))
             if wait >= LOOK and copies.balance(residuals):
                 wait = 0
 
 
 def minimise(problem: Problem, start: Point, tol: float) -> tuple[Point, int]:
-    """The w step: Newton steps until one brings less than `tol` of the objective; and how many there were."""
+    """The w step: Newton steps until one lowers the objective by less than `tol` of it; with their number."""
     now, objective = start, start.loss + problem.penalty.value(start.w)
     for steps in range(NEWTON_STEPS):
         violation = problem.penalty.violation(now.w, now.gradient)

@@ -12,15 +12,28 @@ is not zero. Memory is what is active, plus the data. Sweeps are compiled (core/
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
+from parsimon._core import BlockDescent
 from parsimon.errors import ParsimonError
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status
+from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.capabilities import (
+    ALL_LABELS,
+    BLOCKS,
+    ELASTIC,
+    ELASTIC_OR_GROUPS,
+    FREE_TRANSITIONS,
+    LOG_LOSS,
+    PROX,
+    SEPARABLE,
+    UNIFORM,
+    Requires,
+)
 from parsimon.solvers.working_set import look_at_all
 from parsimon.weights import Weights
 
@@ -40,8 +53,16 @@ class BlockCoordinateDescent:
     active_sweeps: int = 2
     name: ClassVar[str] = "bcd"
     validate_every: ClassVar[int] = 1
-    requires: ClassVar[Requires] = Requires(
-        log_loss=True, separable_penalty=True, uniform_penalty=True, all_labels=True, blocks=True
+    requires: ClassVar[Requires] = (
+        SEPARABLE,
+        ELASTIC_OR_GROUPS,
+        BLOCKS,
+        FREE_TRANSITIONS,
+        LOG_LOSS,
+        ALL_LABELS,
+        PROX,
+        ELASTIC,
+        UNIFORM,
     )
 
     def __post_init__(self) -> None:
@@ -51,17 +72,11 @@ class BlockCoordinateDescent:
             raise ParsimonError(f"caution multiplies second derivatives: at least 1, not {self.caution}.")
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields the start and after every sweep; with a certificate before each that goes over all blocks."""
-        penalty: Any = problem.penalty
-        design: Any = problem.batches[0].design
-        descent = design.new_descent()
-        for batch in problem.batches:
-            batch.design.teach_descent(descent, batch.structure, batch.gold)  # type: ignore[attr-defined]
-        descent.make_blocks()
-        given = start.nonzero()
+        """Yields the start and after every sweep, with a certificate before each sweep over all blocks."""
+        instances, given = BLOCKS.of(problem), start.nonzero()
+        descent = instances.descent()
+        assert given.features is not None
         descent.start(given.features, given.values)
-        threads = design.threads
-        everything = np.arange(descent.n_blocks)
         scale = None
         if len(given.values):
             scale = look_at_all(problem, Weights.zeros(problem.n_features), 1.0).largest
@@ -77,30 +92,25 @@ class BlockCoordinateDescent:
                 status = Status.CONVERGED
             elif epoch == self.epochs:
                 status = Status.DONE
-            yield Iterate(
-                weights,
-                view.objective,
-                evaluations,
-                kkt=view.largest,
-                gap=view.gap,
-                phase="all blocks",
-                status=status,
-            )
+            yield replace(view.certificate(weights, evaluations), phase="all blocks", status=status)
             if status is not None:
                 return
-            descent.sweep(everything, penalty.l1, penalty.l2, self.caution, threads)
+            evaluations = yield from self._sweeps(problem, descent, instances.threads, evaluations)
             epoch += 1
-            evaluations += 1
-            for _ in range(self.active_sweeps):
-                active = descent.active_blocks()
-                descent.sweep(active, penalty.l1, penalty.l2, self.caution, threads)
-                evaluations += 1
-                features, values = descent.weights()
-                narrow = problem.restrict(features)
-                evaluations += 1
-                yield Iterate(
-                    Weights(values, features, problem.n_features),
-                    narrow.objective(values),
-                    evaluations,
-                    phase=f"{len(active):,} blocks",
-                )
+
+    def _sweeps(
+        self, problem: Problem, descent: BlockDescent, threads: int, evaluations: int
+    ) -> Generator[Iterate, None, int]:
+        """One sweep over all blocks, then some over the active ones; returns the number of evaluations."""
+        terms = ELASTIC.of(problem)
+        descent.sweep(np.arange(descent.n_blocks), terms.l1, terms.l2, self.caution, threads)
+        evaluations += 1
+        for _ in range(self.active_sweeps):
+            active = descent.active_blocks()
+            descent.sweep(active, terms.l1, terms.l2, self.caution, threads)
+            features, values = descent.weights()
+            objective = problem.restrict(features).objective(values)
+            evaluations += 2
+            weights = Weights(values, features, problem.n_features)
+            yield Iterate(weights, objective, evaluations, phase=f"{len(active):,} blocks")
+        return evaluations

@@ -12,17 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
+from parsimon.penalties.base import ConjugatePenalty, ElasticPenalty, Penalty
 from parsimon.penalties.elastic_net import ElasticNet, soft_threshold
+from parsimon.problem import Coordinates, LinearPoint
 
 
-def lower_bound(a: float, gradient: Array, penalty: Any) -> float:
-    """The best θ a − Ω*(−θ g) with θ between 0 and 1, as far as Ω* is known: no weights have an objective below it.
+def lower_bound(a: float, gradient: Array, penalty: Penalty) -> float:
+    """The best θ a − Ω*(−θ g) with θ between 0 and 1, if Ω* is known. No weights have an objective below it.
 
     Inside the dual ball, θ ≤ 1/polar(g), the conjugate of the non-smooth part is zero, and a smooth part only makes it
     smaller. A penalty that knows its conjugate may do better outside; one that is nothing but l2/2 ‖w‖² has
@@ -42,14 +43,15 @@ def lower_bound(a: float, gradient: Array, penalty: Any) -> float:
     if gauge <= 1:
         return a
     in_ball = a / gauge if np.isfinite(gauge) else 0.0
-    l2 = getattr(penalty, "l2", None)
-    if penalty.smooth and l2 and getattr(penalty, "weight", None) is None:
+    l2 = penalty.l2 if isinstance(penalty, ElasticPenalty) else None
+    if penalty.smooth and l2 and penalty.weight is None:
         squared = float(dot(gradient, gradient))
         theta = min(1.0, a * l2 / squared) if squared > 0 else 1.0
         return float(theta * a - theta**2 * squared / (2 * l2))
-    if l2 == 0 or not hasattr(penalty, "conjugate"):  # without an L2 part there is no more to be had
+    if l2 == 0 or not isinstance(penalty, ConjugatePenalty):  # without an L2 part there is no more to be had
         return in_ball
-    return max(in_ball, highest(lambda theta: theta * a - penalty.conjugate(-theta * gradient)))
+    conjugate = penalty.conjugate
+    return max(in_ball, highest(lambda theta: theta * a - conjugate(-theta * gradient)))
 
 
 SMALLEST = 2.0**-50  # a share of a that is nothing
@@ -93,17 +95,17 @@ class SplitDual:
     gauge: Callable[[Array], float]  # shift → max_g ‖u_g + (M shift)_g‖ / λ_g
 
 
-def split_lower_bound(problem: Any, point: Any, net: ElasticNet, dual: SplitDual) -> float:
+def split_lower_bound(scores: Coordinates, point: LinearPoint, net: ElasticNet, dual: SplitDual) -> float:
     """A lower bound on min_w loss + elastic net + Σ_g λ_g ‖w_g‖, from the residuals of a point and multipliers.
 
     For mixtures μ of outputs and all u in their balls, weak duality gives a(μ) − net*(Mᵀu − g), g = Φᵀ(μ − gold). An
-    L2 part makes net* finite. Without one, Mᵀu − g must be within ±l1: either all is scaled down until it is, or what
-    sticks out is dealt out evenly to the copies, and all is scaled until these are in their balls again.
+    L2 part makes net* finite. Without one, Mᵀu − g must be within ±l1: either all is scaled down until it is, or the
+    excess is shared evenly among the copies, and all is scaled until these are in their balls again.
     """
-    l1, l2 = (np.broadcast_to(each, len(point.w)) for each in (net.l1_strength, net.l2_strength))
+    l1, l2 = (np.broadcast_to(each, len(point.gradient)) for each in (net.l1_strength, net.l2_strength))
     many = dual.counts > 0
     free = (l1 == 0) & (l2 == 0) & ~many
-    a, g = balanced_mixture(problem, point, np.flatnonzero(free))
+    a, g = balanced_mixture(scores, point, np.flatnonzero(free))
     if a is None:
         return -np.inf
     left = g - dual.sums
@@ -124,32 +126,18 @@ def split_lower_bound(problem: Any, point: Any, net: ElasticNet, dual: SplitDual
     return max(bounds, default=-np.inf)
 
 
-def balanced_mixture(problem: Any, point: Any, free: IntArray) -> tuple[float | None, Array]:
+def balanced_mixture(scores: Coordinates, point: LinearPoint, free: IntArray) -> tuple[float | None, Array]:
     """a(μ) and Φᵀ(μ − gold), for a mixture μ under which weights without a penalty (`free`) have no gradient at all.
 
     Each instance's mixture may have more of gold in it: then its part of both is multiplied by some c_i ≤ 1. The c
     nearest to 1 that make Σ_i c_i x_if (μ − gold)_i vanish for all such weights f solve a small linear system.
     """
-    (batch,) = problem.batches
-    design: Any = batch.design
-    values, parts, _ = problem.loss.each(batch.structure, design.parts(point.margins), batch.gold)
-    residual = design.columns(parts)
-    each = batch.structure.counted(values) - np.sum(point.margins * residual, axis=1)
+    each, residual = scores.dual_values(point)
     if not len(free) or not np.any(point.gradient[free]):
         return float(np.sum(each)), point.gradient
-    some = design.restrict(free)
-    moves = np.stack([_part_of(some, residual, f) for f in range(len(free))])
+    moves = scores.contributions(residual, free)
     epsilon = moves.T @ np.linalg.lstsq(moves @ moves.T, point.gradient[free], rcond=None)[0]
     c = (1 - epsilon) / (1 + max(0.0, -float(epsilon.min(initial=0.0))))
     if np.any(c < 0):
         return None, point.gradient
-    gradient = np.zeros_like(point.gradient)
-    design.map.pullback(np.ascontiguousarray(residual * c[:, None]), gradient, design.threads)
-    return float(dot(each, c)), gradient
-
-
-def _part_of(design: Any, residual: Array, feature: int) -> Array:
-    """What every instance adds to the gradient of a feature."""
-    unit = np.zeros(design.n_features)
-    unit[feature] = 1.0
-    return np.asarray(np.sum(design.margins(unit) * residual, axis=1))
+    return float(dot(each, c)), scores.pullback(residual * c[:, None])

@@ -1,14 +1,22 @@
-"""Which solver: the one that was named, or the first that fits the problem; and how it is set up."""
+"""Choosing a solver: the one that was named, or the first that fits the problem; and setting it up."""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any
-
 from parsimon.errors import ParsimonError
+from parsimon.penalties.groupings import FeatureDescriptions
 from parsimon.problem import Problem
 from parsimon.solvers.base import Solver, check_compatible
+from parsimon.solvers.capabilities import first_missing
 from parsimon.solvers.registry import SOLVERS
+from parsimon.solvers.settings import (
+    AddsUnits,
+    BindsGroups,
+    CountsEpochs,
+    HasSeed,
+    HasTolerance,
+    UsesThreads,
+    with_settings,
+)
 
 
 def choose_solver(solver: str | Solver, problem: Problem, tol: float | None = None) -> Solver:
@@ -18,13 +26,13 @@ def choose_solver(solver: str | Solver, problem: Problem, tol: float | None = No
         check_compatible(solver, problem, able)
         return solver
     if solver == "auto":
-        fitting = [name for name, kind in able.items() if kind.requires.missing(problem) is None]
+        fitting = [name for name, kind in able.items() if first_missing(kind.requires, problem) is None]
         solver = fitting[0] if fitting else "subgradient"
     elif solver not in SOLVERS:
         raise ParsimonError(f"there is no solver called {solver!r}; choose from auto, {', '.join(SOLVERS)}.")
     chosen = able[solver]
     if tol is not None:
-        if "tol" not in {f.name for f in fields(chosen)}:  # type: ignore[arg-type]
+        if not isinstance(chosen, HasTolerance):
             raise ParsimonError(
                 f"the solver {solver} runs for so many epochs and has no tolerance; leave it out."
             )
@@ -42,7 +50,7 @@ def set_up_solver(
     random_state: int = 0,
     n_threads: int = 1,
     unit: int | None = None,
-    features: Any = None,
+    features: FeatureDescriptions | None = None,
 ) -> Solver:
     """The solver for a problem, with what it can use of these settings.
 
@@ -50,15 +58,16 @@ def set_up_solver(
     solver knows by name (those of a budget) are found among the `features`.
     """
     chosen = choose_solver(solver, problem, tol)
-    settings: dict[str, Any] = {"threads": n_threads}
-    if max_iter is not None:
-        settings["epochs"] = max_iter
-    if isinstance(solver, str):
-        settings["seed"] = random_state
+    if isinstance(chosen, UsesThreads):
+        chosen = with_settings(chosen, threads=n_threads)
+    if max_iter is not None and isinstance(chosen, CountsEpochs):
+        chosen = with_settings(chosen, epochs=max_iter)
+    if isinstance(solver, str) and isinstance(chosen, HasSeed):
+        chosen = with_settings(chosen, seed=random_state)
     if unit is not None:
-        if not hasattr(chosen, "unit"):
+        if not isinstance(chosen, AddsUnits):
             raise ParsimonError(f"the solver {chosen.name} adds no units of features; leave out unit.")
-        settings["unit"] = unit
-    known = {f.name for f in fields(chosen)}  # type: ignore[arg-type]
-    chosen = replace(chosen, **{name: value for name, value in settings.items() if name in known})  # type: ignore[type-var]
-    return chosen.bind(features) if hasattr(chosen, "bind") and features is not None else chosen
+        chosen = with_settings(chosen, unit=unit)
+    if features is not None and isinstance(chosen, BindsGroups):
+        chosen = chosen.bind(features)
+    return chosen

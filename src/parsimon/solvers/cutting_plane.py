@@ -9,7 +9,7 @@ weights are not zero:
 
 The multipliers are a point of the dual, so there is a lower bound on the minimum after every round.
 
-The program's own weights jump about as long as outputs are missing. So these are also looked for on the way from the
+The program's own weights are erratic as long as outputs are missing. So these are also looked for on the way from the
 best weights so far to the program's (Ben-Ameur & Neto 2007, "in-out separation"), where the useful ones are found.
 """
 
@@ -18,19 +18,21 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from parsimon.arrays import Array
-from parsimon.problem import Problem
+from parsimon.problem import Problem, Violated
 from parsimon.solvers.adaptive import Adaptive, Rounds
-from parsimon.solvers.base import Iterate, Requires, Status
+from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.capabilities import HINGE_LOSS, MARGINS, PROX, PURE_L1, Requires
 from parsimon.solvers.certificate import lower_bound
 from parsimon.solvers.frank_wolfe import FrankWolfe
 from parsimon.solvers.margin_program import MarginProgram
-from parsimon.solvers.violated_outputs import Violated, most_violated, weights_of_instances
 from parsimon.weights import Weights
+
+ROUNDING = 1e-9  # a margin that is violated by less is not
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,12 @@ class CuttingPlane:
     between: tuple[float, ...] = (0.1, 0.3)
     idle: int = 5
     name: ClassVar[str] = "cutting-plane"
-    requires: ClassVar[Requires] = Requires(hinge_loss=True, pure_l1=True, differences=True)
+    requires: ClassVar[Requires] = (HINGE_LOSS, PROX, PURE_L1, MARGINS)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields the best weights so far after every round."""
-        penalty: Any = problem.penalty
-        mass = weights_of_instances(problem)
+        penalty = PURE_L1.of(problem)
+        mass = MARGINS.of(problem).instance_weights()
         program = MarginProgram(np.broadcast_to(penalty.l1_strength, problem.n_features), mass)
         inside = yield from self._rough(problem, start, program)
         lowest, floor, support = np.inf, 0.0, 0
@@ -84,13 +86,14 @@ class CuttingPlane:
     def _rough(
         self, problem: Problem, start: Weights, program: MarginProgram
     ) -> Generator[Iterate, None, Array]:
-        """Weights that are not bad, by the EM-style learner; the outputs that they are made of are the first rows."""
+        """Rough weights, by the EM-style learner; the outputs that support them are the first rows."""
         learn = Rounds(problem, FrankWolfe())
         for rough in Adaptive(tol=self.rough).continued(problem, start, learn):
             yield replace(rough, status=None)
         assert learn.dual is not None
         instance, cost, begin, index, value = learn.dual.planes.support()
-        program.add(instance, Violated(cost, cost, [(0, begin, index, value)]), np.ones(len(cost), bool))
+        met = Violated(instance, cost, cost, [(0, begin, index, value)], loss=0.0)
+        program.add(met, np.ones(len(cost), bool))
         kept = rough.weights.nonzero()
         assert kept.features is not None
         program.add_weights(kept.features, np.sign(kept.values))
@@ -99,14 +102,10 @@ class CuttingPlane:
     def _look(
         self, problem: Problem, program: MarginProgram, w: Array, slack: Array, *, everywhere: bool
     ) -> tuple[int, float]:
-        """Adds the outputs that are violated most; how many were new, and the objective."""
-        loss: Any = problem.loss
-        added, total, first = 0, 0.0, 0
-        for batch in problem.batches:
-            instances = np.arange(first, first + batch.structure.n_instances)
-            first += len(instances)
-            found = most_violated(batch, w, loss.cost)
-            total += batch.structure.weigh(found.height)
-            wanted = found.height > (1e-9 if everywhere else slack[instances] + self.epsilon + 1e-9)
-            added += program.add(instances, found, wanted)
+        """Adds the most violated outputs; returns how many were new, and the objective."""
+        added, total = 0, 0.0
+        for found in MARGINS.of(problem).most_violated(w):
+            total += found.loss
+            least = ROUNDING if everywhere else slack[found.instances] + self.epsilon + ROUNDING
+            added += program.add(found, found.height > least)
         return added, total + problem.penalty.value(w)

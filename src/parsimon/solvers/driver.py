@@ -61,7 +61,7 @@ class Validation:
     def resume(
         self, best: float, since: int, weights: Weights, objective: float, kept: float | None = None
     ) -> None:
-        """Takes up where another run stopped."""
+        """Continues where another run stopped."""
         self.best, self._kept, self._since_best = best, best if kept is None else kept, since
         self.best_iterate = Iterate(weights, objective, 0)
 
@@ -73,7 +73,7 @@ class Validation:
 
 @dataclass
 class Monitor:
-    """What is watched while a solver runs."""
+    """What is observed while a solver runs: limits, callbacks, a development set, checkpoints."""
 
     max_iter: int | None = None
     time_limit: float | None = None
@@ -88,7 +88,7 @@ class Monitor:
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """Within it, the first Ctrl-C sets a flag; a second one interrupts at once."""
+    """A context in which the first Ctrl-C sets a flag; a second one interrupts at once."""
     flag = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield flag
@@ -118,29 +118,10 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
     with interruptible() as interrupted, threadpool_limits(1, user_api="blas"):
         for last in solver.iterate(problem, start):
             number = len(watch.history) - first
-            now = time.perf_counter()
-            dev = None
-            if watch.validation is not None and (
-                number % watch.validation.every == 0 or last.status is not None
-            ):
-                dev = watch.validation.see(last)
-            event = Event(
-                iteration=len(watch.history),
-                seconds=now - watch.started,
-                objective=last.objective,
-                active=last.weights.n_active,
-                evaluations=last.evaluations,
-                phase=last.phase,
-                kkt=last.kkt,
-                gap=last.gap,
-                dev=dev,
-                instantiated=last.instantiated,
-                selected=last.selected,
-                support=last.support,
-            )
-            watch.history.append(event)
+            event = _observe(watch, last, number)
             for callback in watch.callbacks:
                 callback(event)
+            now = watch.started + event.seconds
             if watch.checkpoint is not None and now - last_checkpoint >= watch.checkpoint_every:
                 keep(watch, last.weights)
                 last_checkpoint = time.perf_counter()
@@ -150,13 +131,41 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
     assert last is not None, "a solver yields at least once"
     if watch.checkpoint is not None:
         keep(watch, last.weights)
+    return _result(watch, last, status or Status.CONVERGED)
+
+
+def _observe(watch: Monitor, iterate: Iterate, number: int) -> Event:
+    """An iterate as the next event of the history; scored, if it is its turn or the last."""
+    now, dev = time.perf_counter(), None
+    if watch.validation is not None and (number % watch.validation.every == 0 or iterate.status is not None):
+        dev = watch.validation.see(iterate)
+    event = Event(
+        iteration=len(watch.history),
+        seconds=now - watch.started,
+        objective=iterate.objective,
+        active=iterate.weights.n_active,
+        evaluations=iterate.evaluations,
+        phase=iterate.phase,
+        kkt=iterate.kkt,
+        gap=iterate.gap,
+        dev=dev,
+        instantiated=iterate.instantiated,
+        selected=iterate.selected,
+        support=iterate.support,
+    )
+    watch.history.append(event)
+    return event
+
+
+def _result(watch: Monitor, last: Iterate, status: Status) -> Result:
+    """The last iterate, or that with the best development score."""
     if watch.validation is not None:
         if watch.history[-1].dev is None:  # stopped between two scores
             watch.validation.see(last)
         last = watch.validation.best_iterate or last
     return Result(
         replace(last.weights, state=None),  # which would keep the solver's memory
-        status or Status.CONVERGED,
+        status,
         last.objective,
         last.kkt,
         last.gap,
@@ -167,7 +176,7 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
 
 
 def keep(watch: Monitor, weights: Weights) -> None:
-    """Writes a checkpoint; a failure (a full disk) is no reason to lose the training."""
+    """Writes a checkpoint. If that fails (a full disk), training goes on with a warning."""
     assert watch.checkpoint is not None
     try:
         watch.checkpoint(weights, watch.history, watch.validation)

@@ -1,9 +1,8 @@
-"""How far weights are from the optimum of a problem over vectors, whichever solver has found them."""
+"""How far weights, from any solver, are from the optimum of a problem over vectors."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,12 +11,12 @@ from parsimon.penalties import ElasticNet
 from parsimon.penalties.base import never_dropped
 from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.problem import Problem
+from parsimon.solvers.capabilities import COORDINATES
 from parsimon.solvers.certificate import balanced_mixture, lower_bound
-from parsimon.solvers.proximal_newton import Point
 
 
 def duality_gap(problem: Problem, w: Array) -> float | None:
-    """An upper bound on how much is to be gained; None where there is none: a loss with corners, another penalty.
+    """An upper bound on objective minus optimum; None without one: a loss with corners, another penalty.
 
     By weak duality (certificate.py) the optimum is at least a(μ) − Ω*(−g), g = Φᵀ(μ − gold). Without an L2
     part Ω* is zero in the dual ball, and g is scaled into it. With one, Ω* is the squared distance to that ball over
@@ -31,14 +30,15 @@ def duality_gap(problem: Problem, w: Array) -> float | None:
     >>> duality_gap(problem, np.array([0.5, 1.5])), duality_gap(problem, np.zeros(2))
     (0.0, 5.0)
     """
-    penalty: Any = problem.penalty
-    known = isinstance(penalty, ElasticNet | GroupPenalty) and getattr(penalty, "proximal", True)
+    penalty = problem.penalty
+    known = isinstance(penalty, ElasticNet | GroupPenalty) and penalty.proximal
     if not problem.loss.smooth or not known:
         return None
-    design: Any = problem.batches[0].design
-    point = Point.at(problem, w, design.margins(w))
+    assert isinstance(penalty, ElasticNet | GroupPenalty)
+    scores = COORDINATES.of(problem)
+    point = scores.at(scores.margins(w))
     free = without_penalty(penalty, problem.n_features)
-    a, gradient = balanced_mixture(problem, point, np.flatnonzero(free))
+    a, gradient = balanced_mixture(scores, point, np.flatnonzero(free))
     if a is None:
         return float("inf")
     gradient = np.where(free, 0.0, gradient)  # zero but for rounding
@@ -50,8 +50,8 @@ def duality_gap(problem: Problem, w: Array) -> float | None:
     return max(0.0, float(point.loss + penalty.value(w) - bound))
 
 
-def without_penalty(penalty: Any, n_features: int) -> BoolArray:
-    """The features that no term of the penalty knows."""
+def without_penalty(penalty: ElasticNet | GroupPenalty, n_features: int) -> BoolArray:
+    """The features that are in no term of the penalty."""
     free = np.zeros(n_features, bool)
     if isinstance(penalty, ElasticNet):
         weight = np.ones(n_features) if penalty.weight is None else penalty.weight

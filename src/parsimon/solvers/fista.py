@@ -16,10 +16,15 @@ from typing import ClassVar
 import numpy as np
 
 from parsimon._core import dot
-from parsimon.arrays import IntArray
-from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Known, Requires, Status, residual, scale_at_zero
+from parsimon.arrays import Array, IntArray
+from parsimon.problem import Evaluation, Problem
+from parsimon.solvers.base import Iterate, Status, residual, scale_at_zero
+from parsimon.solvers.capabilities import PROX, SMOOTH_LOSS, Requires
 from parsimon.weights import Weights
+
+ROUNDING = 1e-12  # of a loss
+LARGEST = 1e18  # of L: steps that short move nothing
+RELAXED = 0.8  # L may have grown too much where the momentum went too far
 
 
 @dataclass
@@ -33,12 +38,21 @@ class Lipschitz:
 
 
 @dataclass(frozen=True)
+class Place:
+    """A point, and the loss there."""
+
+    x: Array
+    loss: float
+    gradient: Array
+
+
+@dataclass(frozen=True)
 class FISTA:
     """Proximal gradient steps with momentum."""
 
     tol: float = 1e-5
     name: ClassVar[str] = "fista"
-    requires: ClassVar[Requires] = Requires(smooth_loss=True)
+    requires: ClassVar[Requires] = (SMOOTH_LOSS, PROX)
 
     def new_memory(self) -> Lipschitz:
         """What is learnt of the curvature."""
@@ -49,59 +63,75 @@ class FISTA:
         problem: Problem,
         start: Weights,
         memory: Lipschitz | None = None,
-        known: Known | None = None,
+        known: Evaluation | None = None,
     ) -> Iterator[Iterate]:
-        """Yields after every step. `known`: loss and gradient at the start, if somebody has them already."""
+        """Yields after every step. `known` is the evaluation at the start, if the caller has it."""
         lipschitz = self.new_memory() if memory is None else memory
-        penalty = problem.penalty
-        x = start.dense().copy()
+        penalty, x, evaluations = problem.penalty, start.dense().copy(), 1
         if known is None or known.curvature is None:
-            known = Known(*problem.second_order(x))
+            known = problem.evaluate(x, curvature=True)
         assert known.curvature is not None
-        loss, gradient = known.loss, known.gradient
-        objective = loss + penalty.value(x)
-        steps = penalty.even_steps(1.0 / (known.curvature + 1.0))
-        evaluations = 1
-        kkt = residual(penalty, x, gradient)
-        scale = kkt
+        here = Place(x, known.loss, known.gradient)
+        objective, steps = here.loss + penalty.value(x), penalty.even_steps(1.0 / (known.curvature + 1.0))
+        scale = kkt = residual(penalty, x, here.gradient)
         if self.tol > 0 and x.any():
             scale, evaluations = scale_at_zero(problem), evaluations + 1
-        y, loss_y, gradient_y, t = x, loss, gradient, 1.0
+        ahead, t = here, 1.0  # y and its momentum
         while True:
             status = Status.CONVERGED if kkt <= self.tol * scale else None
-            weights = Weights(x, None, problem.n_features)
+            weights = Weights(here.x, None, problem.n_features)
             now = Iterate(weights, objective, evaluations, kkt=kkt, phase=self.name, status=status)
             yield now
             if status is not None:
                 return
-            while True:
-                step = steps / lipschitz.value
-                new = penalty.prox(y - step * gradient_y, step)
-                new_loss, new_gradient = problem.loss_and_gradient(new)
-                evaluations += 1
-                d = new - y
-                bound = loss_y + dot(gradient_y, d) + 0.5 * dot(d, d / step)
-                if new_loss <= bound + 1e-12 * abs(bound):
-                    break
-                lipschitz.value *= 2
-                if lipschitz.value > 1e18:
-                    yield replace(now, evaluations=evaluations, status=Status.STALLED)
-                    return
-            new_objective = new_loss + penalty.value(new)
-            if new_objective > objective:
-                if y is x:  # even a plain proximal step does not get any lower
-                    yield replace(now, evaluations=evaluations, status=Status.STALLED)
-                    return
-                y, loss_y, gradient_y, t = x, loss, gradient, 1.0  # the momentum went too far
-                lipschitz.value *= 0.8
+            new, step, used = proximal_step(problem, ahead, steps, lipschitz)
+            evaluations += used
+            reached = np.inf if new is None else new.loss + penalty.value(new.x)
+            # No step is short enough, or even a plain proximal step does not get any lower.
+            if new is None or (reached > objective and ahead is here):
+                yield replace(now, evaluations=evaluations, status=Status.STALLED)
+                return
+            if reached > objective:  # the momentum went too far
+                ahead, t = here, 1.0
+                lipschitz.value *= RELAXED
                 continue
-            uphill = dot((y - new) / step, new - x) > 0
-            next_t = 1.0 if uphill else (1 + np.sqrt(1 + 4 * t * t)) / 2
-            beta = 0.0 if uphill else (t - 1) / next_t
-            before, x, loss, gradient, objective, t = x, new, new_loss, new_gradient, new_objective, next_t
-            kkt = residual(penalty, x, gradient)
-            y, loss_y, gradient_y = x, loss, gradient
-            if beta > 0:
-                y = x + beta * (x - before)
-                loss_y, gradient_y = problem.loss_and_gradient(y)
-                evaluations += 1
+            ahead, t, used = with_momentum(problem, here, ahead, new, step, t)
+            evaluations += used
+            here, objective = new, reached
+            kkt = residual(penalty, here.x, here.gradient)
+
+
+def proximal_step(
+    problem: Problem, ahead: Place, steps: Array, lipschitz: Lipschitz
+) -> tuple[Place | None, Array, int]:
+    """x⁺ with f(x⁺) ≤ f(y) + ∇f(y)·d + ½ Σ_k d_k²/step_k, d = x⁺ − y (Beck & Teboulle 2009, eq. 2.5).
+
+    L is doubled until that holds. Returns the step and the number of evaluations, too; None if L has become too large.
+    """
+    used = 0
+    while True:
+        step = steps / lipschitz.value
+        x = problem.penalty.prox(ahead.x - step * ahead.gradient, step)
+        new = Place(x, *problem.loss_and_gradient(x))
+        used += 1
+        d = x - ahead.x
+        bound = ahead.loss + dot(ahead.gradient, d) + 0.5 * dot(d, d / step)
+        if new.loss <= bound + ROUNDING * abs(bound):
+            return new, step, used
+        lipschitz.value *= 2
+        if lipschitz.value > LARGEST:
+            return None, step, used
+
+
+def with_momentum(
+    problem: Problem, here: Place, ahead: Place, new: Place, step: Array, t: float
+) -> tuple[Place, float, int]:
+    """The next y and t, and the number of evaluations; without momentum if that has begun to point uphill."""
+    if dot((ahead.x - new.x) / step, new.x - here.x) > 0:
+        return new, 1.0, 0
+    next_t = (1 + np.sqrt(1 + 4 * t * t)) / 2
+    beta = (t - 1) / next_t
+    if not beta > 0:
+        return new, next_t, 0
+    y = new.x + beta * (new.x - here.x)
+    return Place(y, *problem.loss_and_gradient(y)), next_t, 1

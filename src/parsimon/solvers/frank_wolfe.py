@@ -12,27 +12,30 @@ between them without asking the structure again (Osokin et al. 2016; see core/pl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from parsimon._core import Planes
-from parsimon.arrays import Array, IntArray
-from parsimon.problem import Batch, Problem
-from parsimon.solvers.base import Iterate, Requires, Status
-from parsimon.solvers.violated_outputs import most_violated, weights_of_instances
+from parsimon.arrays import Array
+from parsimon.problem import MarginInstances, Problem
+from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.capabilities import HINGE_LOSS, MARGINS, PROX, SQUARES, Requires
 from parsimon.weights import Weights
+
+CHUNKS = 50  # into which instances are cut by default: small chunks learn more from an epoch,
+LARGEST_CHUNK = 256  # but this many instances keep all threads busy
 
 
 @dataclass
 class MarginDual:
     """A point of the dual: the instances in chunks, and the outputs met so far with their shares."""
 
-    chunks: list[Batch]
-    first: IntArray  # the number of each chunk's first instance, and of all
+    chunks: Sequence[MarginInstances]
+    n_instances: int
     planes: Planes
     random: np.random.Generator
 
@@ -57,28 +60,26 @@ class FrankWolfe:
     idle: int = 20
     seed: int = 0
     name: ClassVar[str] = "frank-wolfe"
-    requires: ClassVar[Requires] = Requires(hinge_loss=True, strictly_convex_squares=True, differences=True)
+    requires: ClassVar[Requires] = (HINGE_LOSS, PROX, SQUARES, MARGINS)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every epoch. The start is not used: weights do not say which outputs they are made of."""
-        penalty: Any = problem.penalty
-        yield from self.refine(
-            problem, self.begin(problem, 1 / np.broadcast_to(penalty.l2_strength, problem.n_features))
-        )
+        scale = 1 / np.broadcast_to(SQUARES.of(problem).l2_strength, problem.n_features)
+        yield from self.refine(problem, self.begin(problem, scale))
 
     def begin(self, problem: Problem, scale: Array) -> MarginDual:
         """The point of the dual at which all weights are zero, for the penalty ½ Σ_k w_k²/scale_k."""
-        mass = weights_of_instances(problem)
-        chunks = problem.chunks(self.chunk or int(np.clip(len(mass) // 50, 1, 256)))
-        first = np.concatenate([[0], np.cumsum([each.structure.n_instances for each in chunks])])
-        return MarginDual(chunks, first, Planes(scale, mass), np.random.default_rng(self.seed))
+        instances = MARGINS.of(problem)
+        mass = instances.instance_weights()
+        chunks = instances.chunks(self.chunk or int(np.clip(len(mass) // CHUNKS, 1, LARGEST_CHUNK)))
+        return MarginDual(chunks, len(mass), Planes(scale, mass), np.random.default_rng(self.seed))
 
     def refine(self, problem: Problem, dual: MarginDual) -> Iterator[Iterate]:
-        """Better and better points, from one that is known. `problem` has the penalty that `dual` was told."""
+        """Improves a point of the dual. `problem` has the penalty of `dual`."""
         best: Iterate | None = None
         floor, checked = -np.inf, 0
         for epoch in count(1):
-            gap = self._epoch(problem, dual)
+            gap = self._epoch(dual)
             known = np.inf if best is None else best.objective
             if gap <= self.tol * known or epoch >= 2 * checked:  # worth a look at all instances
                 checked = epoch
@@ -102,16 +103,14 @@ class FrankWolfe:
             if status is not None:
                 return
 
-    def _epoch(self, problem: Problem, dual: MarginDual) -> float:
-        """Every chunk once; the sum of the gaps, each as it was when its turn came."""
-        loss: Any = problem.loss
+    def _epoch(self, dual: MarginDual) -> float:
+        """Every chunk once; returns the sum of the gaps, each as of when its chunk was visited."""
         planes, gap = dual.planes, 0.0
         for c in dual.random.permutation(len(dual.chunks)):
-            here = np.arange(dual.first[c], dual.first[c + 1])
-            found = most_violated(dual.chunks[c], planes.weights(), loss.cost)
-            planes.add(here, found.cost, found.vectors)
-            gap += planes.sweep(here, self.steps)
+            for found in dual.chunks[c].most_violated(planes.weights()):
+                planes.add(found.instances, found.cost, found.vectors)
+                gap += planes.sweep(found.instances, self.steps)
         for _ in range(self.cached):
-            planes.sweep(dual.random.permutation(int(dual.first[-1])), self.steps)
+            planes.sweep(dual.random.permutation(dual.n_instances), self.steps)
         planes.prune(self.idle)
         return gap

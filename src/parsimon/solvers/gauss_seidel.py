@@ -7,7 +7,7 @@ Lao & Xing 2010, `unit` of them.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -15,14 +15,24 @@ import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.penalties.base import never_dropped
-from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Known, Requires, Status
+from parsimon.penalties.base import Penalty, never_dropped
+from parsimon.problem import Evaluation, Marginals, Problem, Screened
+from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.capabilities import (
+    ELASTIC_OR_GROUPS,
+    NORMS_IF_GROUPS,
+    PROX,
+    SINGLE_OR_GROUPS,
+    SMOOTH_LOSS,
+    Requires,
+)
 from parsimon.solvers.grafting import extended, inner_solver, selected
-from parsimon.solvers.working_set import InnerSolver, look_at_all
+from parsimon.solvers.problem_views import ProblemView
+from parsimon.solvers.working_set import InnerSolver, View, look_at_all
 from parsimon.weights import Weights
 
-PATIENCE = 20  # steps on a block, after which others may look at the clock
+PATIENCE = 20  # steps on a block, after which the driver may look at the clock
+SOLVED = 0.5  # of what the whole problem is solved to: how well each block is
 
 
 @dataclass(frozen=True)
@@ -43,11 +53,12 @@ class GaussSeidel:
 
     @property
     def requires(self) -> Requires:
-        """A smooth loss, and violations that tell features or groups apart."""
-        return Requires(smooth_loss=True, separable_or_groups=True)
+        """A smooth loss, and a violation for every feature or group."""
+        norms = (NORMS_IF_GROUPS,) if self.inner is None else ()  # for the inner solver of groups
+        return (SMOOTH_LOSS, SINGLE_OR_GROUPS, ELASTIC_OR_GROUPS, PROX, *norms)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields after every block, or now and then; `kkt` and `gap` are of all features, where all were looked at."""
+        """Yields after every block, or more often; `kkt` and `gap` cover all features, where these were evaluated."""
         inner = self.inner or inner_solver(problem.penalty)
         weights = extended(start.nonzero(), never_dropped(problem.penalty, problem.n_features))
         view, evaluations = look_at_all(problem, weights, 1.0), 1
@@ -67,34 +78,64 @@ class GaussSeidel:
             assert weights.features is not None
             new = np.setdiff1d(selected(view, weights, self.unit), weights.features)
             weights = extended(weights, new)
-            assert weights.features is not None
-            narrow = problem.restrict(weights.features)
-            loss, gradient = view.loss, view.gradient_of(weights.features)
-            diagonal = narrow.diagonal(view.marginals)
-            block: IntArray = np.searchsorted(weights.features, new)
-            if not len(block):
-                block = self._worst(narrow, weights, gradient, scale)
-            objective, falls = before, True
-            while len(block) and falls:
-                free = Block.of(narrow, weights.values, block)
-                first = Weights(weights.values[block], None, len(block))
-                known = Known(loss, gradient[block], diagonal[block])
-                rest = narrow.penalty.value(free.all_weights(np.zeros(len(block))))
-                for number, step in enumerate(inner.iterate(free, first, inner.new_memory(), known), start=1):
-                    solved = step.kkt is not None and step.kkt <= 0.5 * self.tol * scale
-                    ended = solved or step.status is not None
-                    weights = replace(weights, values=free.all_weights(step.weights.values))
-                    if ended or number % PATIENCE == 0:
-                        now = replace(seen, weights=weights, objective=step.objective + rest, kkt=None)
-                        yield replace(now, evaluations=evaluations + step.evaluations, gap=None)
-                    if ended:
-                        break
-                loss, gradient, more = free.everywhere(weights.values)
-                evaluations += step.evaluations + more
-                block = self._worst(narrow, weights, gradient, scale)
-                reached = loss + narrow.penalty.value(weights.values)
-                objective, falls = reached, reached < objective
+            weights, evaluations = yield from self._sweep(problem, inner, seen, weights, new, view, scale)
             view, evaluations = look_at_all(problem, weights, 1.0), evaluations + 1
+
+    def _sweep(
+        self,
+        problem: Problem,
+        inner: InnerSolver,
+        seen: Iterate,
+        weights: Weights,
+        new: IntArray,
+        view: View,
+        scale: float,
+    ) -> Generator[Iterate, None, tuple[Weights, int]]:
+        """Optimises blocks, the new features first, until no condition is violated or no block helps."""
+        assert weights.features is not None
+        narrow, evaluations = problem.restrict(weights.features), seen.evaluations
+        there = Evaluation(view.loss, view.gradient_of(weights.features), narrow.diagonal(view.marginals))
+        block: IntArray = np.searchsorted(weights.features, new)
+        if not len(block):
+            block = self._worst(narrow, weights, there.gradient, scale)
+        objective, falls = seen.objective, True
+        while len(block) and falls:
+            free = Block.of(narrow, weights.values, block)
+            step = yield from self._solve_block(free, inner, there, seen, weights, evaluations, scale)
+            weights = replace(weights, values=free.all_weights(step.weights.values))
+            there, more = free.everywhere(weights.values, there.curvature)
+            evaluations += step.evaluations + more
+            block = self._worst(narrow, weights, there.gradient, scale)
+            reached = there.loss + narrow.penalty.value(weights.values)
+            objective, falls = reached, reached < objective
+        return weights, evaluations
+
+    def _solve_block(
+        self,
+        free: Block,
+        inner: InnerSolver,
+        there: Evaluation,
+        seen: Iterate,
+        weights: Weights,
+        evaluations: int,
+        scale: float,
+    ) -> Generator[Iterate, None, Iterate]:
+        """The inner solver's steps on a block; returns the last."""
+        places = free.places
+        assert there.curvature is not None
+        known = Evaluation(there.loss, there.gradient[places], there.curvature[places])
+        first = Weights(weights.values[places], None, len(places))
+        rest = free.seen.penalty.value(free.all_weights(np.zeros(len(places))))
+        for number, step in enumerate(inner.iterate(free, first, inner.new_memory(), known), start=1):
+            solved = step.kkt is not None and step.kkt <= SOLVED * self.tol * scale
+            ended = solved or step.status is not None
+            if ended or number % PATIENCE == 0:
+                moved = replace(weights, values=free.all_weights(step.weights.values))
+                now = replace(seen, weights=moved, objective=step.objective + rest, kkt=None)
+                yield replace(now, evaluations=evaluations + step.evaluations, gap=None)
+            if ended:
+                break
+        return step
 
     def _worst(self, narrow: Problem, weights: Weights, gradient: Array, scale: float) -> IntArray:
         """Of the features at hand, those (or their groups) whose conditions are violated most."""
@@ -107,19 +148,28 @@ class GaussSeidel:
 
 
 @dataclass(frozen=True)
-class Block(Problem):
-    """A problem in which only some of the weights are free."""
+class Block(ProblemView):
+    """A problem in which only some of the weights are free. `seen` is the problem of all of them."""
 
-    narrow: Problem
+    penalty_of_free: Penalty
     fixed: Array  # all weights
     places: IntArray  # which of them are free
-    last: list[tuple[Array, float, Array]] = field(default_factory=list, repr=False)
+    last: list[tuple[Array, Evaluation]] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(cls, narrow: Problem, w: Array, places: IntArray) -> Block:
         """The weights at these places are free."""
-        penalty = narrow.penalty.restrict(places)
-        return cls(narrow.batches, narrow.loss, penalty, len(places), narrow, w, places)
+        return cls(narrow, narrow.penalty.restrict(places), w, places)
+
+    @property
+    def penalty(self) -> Penalty:
+        """Of the free weights."""
+        return self.penalty_of_free
+
+    @property
+    def n_features(self) -> int:
+        """How many weights are free."""
+        return len(self.places)
 
     def all_weights(self, w: Array) -> Array:
         """With the given ones in their places."""
@@ -127,26 +177,39 @@ class Block(Problem):
         out[self.places] = w
         return out
 
-    def loss_and_gradient(self, w: Array) -> tuple[float, Array]:
-        """Σ loss and its gradient by the free weights; that by the others is kept."""
-        everything = self.all_weights(w)
-        loss, gradient = self.narrow.loss_and_gradient(everything)
-        self.last[:] = [(everything, loss, gradient)]
-        return loss, gradient[self.places]
+    def evaluate(self, w: Array | Weights, *, curvature: bool = False, marginals: bool = False) -> Evaluation:
+        """Σ loss and its derivatives by the free weights; the gradient by the others is kept."""
+        everything = self.all_weights(w.dense() if isinstance(w, Weights) else w)
+        there = self.seen.evaluate(everything, curvature=curvature, marginals=marginals)
+        if not curvature:
+            self.last[:] = [(everything, there)]
+        diagonal = None if there.curvature is None else there.curvature[self.places]
+        return Evaluation(there.loss, there.gradient[self.places], diagonal, there.marginals)
 
-    def everywhere(self, w: Array) -> tuple[float, Array, int]:
-        """Σ loss and its gradient by all weights, and whether (0 or 1) it had to be computed for that."""
+    def everywhere(self, w: Array, curvature: Array | None) -> tuple[Evaluation, int]:
+        """Σ loss and its gradient by all weights, with a curvature; whether (0 or 1) that took an evaluation."""
         if self.last and np.array_equal(self.last[0][0], w):
-            return self.last[0][1], self.last[0][2], 0
-        return *self.narrow.loss_and_gradient(w), 1
+            return replace(self.last[0][1], curvature=curvature), 0
+        return replace(self.seen.evaluate(w), curvature=curvature), 1
 
-    def second_order(self, w: Array) -> tuple[float, Array, Array]:
-        """Of the free weights, with the diagonal of the Hessian."""
-        loss, gradient, diagonal = self.narrow.second_order(self.all_weights(w))
-        return loss, gradient[self.places], diagonal[self.places]
+    def diagonal(self, marginals: Marginals) -> Array:
+        """Of the free weights."""
+        return self.seen.diagonal(marginals)[self.places]
+
+    def screen(self, weights: Weights, threshold: float | Array, narrow: Problem | None = None) -> Screened:
+        """A block has few features, and all of them are looked at."""
+        assert weights.features is not None
+        there = self.evaluate(weights, marginals=True)
+        found = np.flatnonzero(np.abs(there.gradient) > threshold)
+        of_active = there.gradient[weights.features]
+        return Screened(there.loss, found, there.gradient[found], of_active, there.marginals)
 
     def restrict(self, features: IntArray) -> Problem:
         """Fewer of them are free; the others of the block are zero."""
         zeros = self.fixed.copy()
         zeros[self.places] = 0.0
-        return Block.of(self.narrow, zeros, self.places[features])
+        return Block.of(self.seen, zeros, self.places[features])
+
+    def with_penalty(self, penalty: Penalty) -> Problem:
+        """The same block with another penalty of the free weights."""
+        return replace(self, penalty_of_free=penalty)

@@ -18,11 +18,28 @@ import numpy as np
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.penalties.base import Penalty, never_dropped
-from parsimon.problem import Problem
+from parsimon.problem import Evaluation, Problem
 from parsimon.solvers.active_groups import ActiveGroups
-from parsimon.solvers.base import Iterate, Known, Requires, Status
+from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.capabilities import (
+    ELASTIC_OR_GROUPS,
+    NORMS_IF_GROUPS,
+    PROX,
+    SINGLE_OR_GROUPS,
+    SMOOTH_LOSS,
+    Requires,
+)
 from parsimon.solvers.owlqn import OWLQN
-from parsimon.solvers.working_set import FeatureView, GroupView, InnerSolver, View, look_at_all
+from parsimon.solvers.problem_views import ProblemView
+from parsimon.solvers.working_set import (
+    NEARLY,
+    FeatureView,
+    GroupView,
+    InnerMemory,
+    InnerSolver,
+    View,
+    look_at_all,
+)
 from parsimon.weights import Weights
 
 
@@ -49,57 +66,79 @@ class Grafting:
 
     @property
     def requires(self) -> Requires:
-        """A smooth loss, and violations that tell features or groups apart."""
-        return Requires(smooth_loss=True, separable_or_groups=True)
+        """A smooth loss, and a violation for every feature or group."""
+        norms = (NORMS_IF_GROUPS,) if self.inner is None else ()  # for the inner solver of groups
+        return (SMOOTH_LOSS, SINGLE_OR_GROUPS, ELASTIC_OR_GROUPS, PROX, *norms)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields after every step; `kkt` and `gap` are of all features, where all were looked at."""
+        """Yields after every step; `kkt` and `gap` cover all features, where these were evaluated."""
         inner = self.inner or inner_solver(problem.penalty)
-        weights, features = start.nonzero(), never_dropped(problem.penalty, problem.n_features)
-        weights = extended(weights, features)
-        memory, ever = inner.new_memory(), np.zeros(0, np.int64)
-        view, evaluations = look_at_all(problem, weights, 1.0), 1
-        scale = view.largest
+        memory = inner.new_memory()
+        weights = extended(start.nonzero(), never_dropped(problem.penalty, problem.n_features))
+        now = Grafted(weights, look_at_all(problem, weights, 1.0), evaluations=1)
+        scale = now.view.largest
         if weights.values.any():
-            scale, evaluations = look_at_all(problem, Weights.zeros(problem.n_features), 1.0).largest, 2
-        ended = False  # the inner solver has nothing more to do on S
-
-        def seen(status: Status | None = None) -> Iterate:
-            kkt, gap, n = view.largest, view.gap, len(ever)
-            phase = f"{len(weights.values):,} features"
-            return Iterate(weights, view.objective, evaluations, kkt, gap, phase, status, selected=n)
-
+            scale = look_at_all(problem, Weights.zeros(problem.n_features), 1.0).largest
+            now.evaluations += 1
         while True:
-            converged = view.largest <= self.tol * scale
-            chosen = selected(view, weights, self.unit)
-            stalled = ended and len(chosen) == len(weights.values)
-            yield seen(Status.CONVERGED if converged else Status.STALLED if stalled else None)
-            if converged or stalled:
+            converged = now.view.largest <= self.tol * scale
+            chosen = selected(now.view, now.weights, self.unit)
+            stalled = now.ended and len(chosen) == len(now.weights.values)
+            status = Status.CONVERGED if converged else Status.STALLED if stalled else None
+            yield now.seen(status)
+            if status is not None:
                 return
-            assert weights.features is not None
-            memory.carry(weights.features, chosen)
-            weights, ever = extended(weights, chosen), np.union1d(ever, chosen)
-            narrow = Watched.of(problem, chosen) if self.steps else problem.restrict(chosen)
-            first = Weights(weights.values, None, len(chosen))
-            known = Known(view.loss, view.gradient_of(chosen), narrow.diagonal(view.marginals))
-            before = evaluations
-            for number, step in enumerate(inner.iterate(narrow, first, memory, known)):
-                if number == 0:
-                    continue
-                weights = replace(weights, values=step.weights.values)
-                evaluations = before + step.evaluations
-                ended = step.status is not None
-                solved = step.kkt is not None and step.kkt <= 0.7 * self.tol * scale
-                if not (ended or (number % self.steps == 0 if self.steps else solved)):
-                    yield replace(seen(), objective=step.objective, kkt=None, gap=None)
-                    continue
-                looked = narrow.view_at(weights.values) if isinstance(narrow, Watched) else None
-                view = looked or look_at_all(problem, weights, 1.0)
-                evaluations += looked is None
-                before += looked is None
-                if ended or solved or view.largest <= self.tol * scale or news(view, weights):
-                    break
-                yield seen()
+            assert now.weights.features is not None
+            memory.carry(now.weights.features, chosen)
+            now.weights, now.ever = extended(now.weights, chosen), np.union1d(now.ever, chosen)
+            yield from self._minimise(problem, inner, memory, now, scale)
+
+    def _minimise(
+        self, problem: Problem, inner: InnerSolver, memory: InnerMemory, now: Grafted, scale: float
+    ) -> Iterator[Iterate]:
+        """Steps on S until there is something to select."""
+        features = now.weights.features
+        assert features is not None
+        narrow = Watched.of(problem, features) if self.steps else problem.restrict(features)
+        first = Weights(now.weights.values, None, len(features))
+        view, before = now.view, now.evaluations
+        known = Evaluation(view.loss, view.gradient_of(features), narrow.diagonal(view.marginals))
+        for number, step in enumerate(inner.iterate(narrow, first, memory, known)):
+            if number == 0:
+                continue
+            now.weights = replace(now.weights, values=step.weights.values)
+            now.evaluations = before + step.evaluations
+            now.ended = step.status is not None
+            solved = step.kkt is not None and step.kkt <= NEARLY * self.tol * scale
+            if not (now.ended or (number % self.steps == 0 if self.steps else solved)):
+                yield replace(now.seen(), objective=step.objective, kkt=None, gap=None)
+                continue
+            looked = narrow.view_at(now.weights.values) if isinstance(narrow, Watched) else None
+            now.view = looked or look_at_all(problem, now.weights, 1.0)
+            now.evaluations += looked is None
+            before += looked is None
+            if now.ended or solved or now.view.largest <= self.tol * scale or news(now.view, now.weights):
+                return
+            yield now.seen()
+
+
+@dataclass
+class Grafted:
+    """Where grafting stands."""
+
+    weights: Weights  # of S
+    view: View  # of all features, when they were last looked at
+    evaluations: int
+    ever: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))  # all that was ever selected
+    ended: bool = False  # the inner solver has nothing more to do on S
+
+    def seen(self, status: Status | None = None) -> Iterate:
+        """The weights with what is known of all features."""
+        phase = f"{len(self.weights.values):,} features"
+        kkt, gap, n = self.view.largest, self.view.gap, len(self.ever)
+        return Iterate(
+            self.weights, self.view.objective, self.evaluations, kkt, gap, phase, status, selected=n
+        )
 
 
 def inner_solver(penalty: Penalty) -> InnerSolver:
@@ -129,8 +168,8 @@ def news(view: View, weights: Weights) -> bool:
 
 
 @dataclass(frozen=True)
-class Watched(Problem):
-    """A problem restricted to some features, of which every gradient tells about all features too."""
+class Watched(ProblemView):
+    """A problem restricted to some features; each evaluation also records a view of all features."""
 
     whole: Problem
     features: IntArray
@@ -139,21 +178,22 @@ class Watched(Problem):
     @classmethod
     def of(cls, problem: Problem, features: IntArray) -> Watched:
         """The problem of these features (ascending)."""
-        narrow = problem.restrict(features)
-        return cls(narrow.batches, narrow.loss, narrow.penalty, narrow.n_features, problem, features)
+        return cls(problem.restrict(features), problem, features)
 
-    def loss_and_gradient(self, w: Array) -> tuple[float, Array]:
-        """Σ loss and the gradient of the features at hand; what is seen of the others is kept."""
-        view = look_at_all(self.whole, Weights(w, self.features, self.whole.n_features), 1.0, self)
+    def evaluate(self, w: Array | Weights, *, curvature: bool = False, marginals: bool = False) -> Evaluation:
+        """Loss and gradient of these features; the view of all features is kept."""
+        if curvature or marginals or isinstance(w, Weights):
+            return self.seen.evaluate(w, curvature=curvature, marginals=marginals)
+        view = look_at_all(self.whole, Weights(w, self.features, self.whole.n_features), 1.0, self.seen)
         self.last[:] = [(w.copy(), view)]
-        return view.loss, view.gradient_of(self.features)
+        return Evaluation(view.loss, view.gradient_of(self.features))
 
     def view_at(self, w: Array) -> View | None:
         """What was seen at these weights, if they were the last ones."""
         return self.last[0][1] if self.last and np.array_equal(self.last[0][0], w) else None
 
     def restrict(self, features: IntArray) -> Problem:
-        """Of fewer features; nobody watches."""
+        """Of fewer features, and not watched."""
         return self.whole.restrict(self.features[features])
 
 

@@ -11,9 +11,13 @@ import numpy as np
 
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
-from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Known, Requires, Status, scale_at_zero
+from parsimon.problem import Evaluation, Problem
+from parsimon.solvers.base import Iterate, Status, scale_at_zero
+from parsimon.solvers.capabilities import PROX, SEPARABLE, SMOOTH_LOSS, SMOOTH_PENALTY, Requires
 from parsimon.weights import Weights
+
+SMALLEST = 1e-300  # norm of a slope by which something is divided
+POSITIVE = 1e-12  # a pair is of use if s·y is more than this share of y·y: there is curvature along it
 
 
 class InverseHessian:
@@ -46,7 +50,7 @@ class InverseHessian:
     def update(self, s: Array, y: Array) -> None:
         """Takes in a pair, unless the curvature along it is not positive."""
         sy = dot(s, y)
-        if sy > 1e-12 * dot(y, y):
+        if sy > POSITIVE * dot(y, y):
             self._pairs.append((s, y, 1.0 / sy))
 
     def times(self, v: Array) -> Array:
@@ -129,50 +133,27 @@ def quasi_newton(
     *,
     tol: float,
     name: str,
-    known: Known | None = None,
+    known: Evaluation | None = None,
 ) -> Iterator[Iterate]:
     """Quasi-Newton steps within regions in which the objective is smooth. Yields after every step.
 
-    Converges when no slope is larger than `tol` times the largest violation at w = 0. `known`: loss and gradient
-    at the start, if somebody has them already.
+    Converges when no slope is larger than `tol` times the largest violation at w = 0. `known` is
+    the evaluation at the start, if the caller has it.
     """
-    penalty = problem.penalty
-
-    def evaluate(w: Array) -> tuple[float, Array]:
-        loss, gradient = problem.loss_and_gradient(w)
-        return loss + penalty.value(w), gradient + penalty.smooth_gradient(w)
-
-    w = start.dense().copy()
-    if known is None:
-        objective, gradient = evaluate(w)
-    else:
-        objective, gradient = known.loss + penalty.value(w), known.gradient + penalty.smooth_gradient(w)
+    terms, w = SmoothTerms(problem), start.dense().copy()
+    objective, gradient = terms.evaluate(w) if known is None else terms.at(w, known.loss, known.gradient)
     evaluations = int(known is None)
     slope = region.slope(w, gradient)
     largest = scale = float(np.max(np.abs(slope), initial=0.0))
     if tol > 0 and w.any():
-        scale = scale_at_zero(problem)
-        evaluations += 1
+        scale, evaluations = scale_at_zero(problem), evaluations + 1
     status = Status.CONVERGED if largest <= tol * scale else None
     while True:
         weights = Weights(w, None, problem.n_features)
         yield Iterate(weights, objective, evaluations, kkt=largest, phase=name, status=status)
         if status is not None:
             return
-        direction = region.align(-memory.times(slope), slope)
-        first = 1.0 if len(memory) else 1.0 / max(np.sqrt(dot(slope, slope)), 1e-300)
-
-        def along(
-            step: float, w: Array = w, d: Array = direction, slope: Array = slope
-        ) -> tuple[float, Array, Array]:
-            point = region.keep(w + step * d, w, slope)
-            value, gradient = evaluate(point)
-            return value, point, gradient
-
-        def promised(point: Array, w: Array = w, slope: Array = slope) -> float:
-            return dot(slope, point - w)
-
-        found = backtrack(along, objective, promised, first)
+        found = search_line(terms, region, memory, w, objective, slope)
         if found is None:
             if len(memory):  # start afresh from the steepest slope
                 memory.clear()
@@ -181,13 +162,43 @@ def quasi_newton(
             continue
         value, point, new_gradient, tried = found
         evaluations += tried
-        falls = value < objective
-        objective = value
+        falls, objective = value < objective, value
         memory.update(point - w, new_gradient - gradient)
         w, gradient = point, new_gradient
         slope = region.slope(w, gradient)
         largest = float(np.max(np.abs(slope)))
         status = Status.CONVERGED if largest <= tol * scale else None if falls else Status.STALLED
+
+
+@dataclass(frozen=True)
+class SmoothTerms:
+    """The objective, and the gradient of what is smooth in it."""
+
+    problem: Problem
+
+    def at(self, w: Array, loss: float, gradient: Array) -> tuple[float, Array]:
+        """From Σ loss and its gradient."""
+        penalty = self.problem.penalty
+        return loss + penalty.value(w), gradient + penalty.smooth_gradient(w)
+
+    def evaluate(self, w: Array) -> tuple[float, Array]:
+        """One evaluation."""
+        return self.at(w, *self.problem.loss_and_gradient(w))
+
+
+def search_line(
+    terms: SmoothTerms, region: Region, memory: InverseHessian, w: Array, objective: float, slope: Array
+) -> tuple[float, Array, Array, int] | None:
+    """A point along the quasi-Newton direction, kept within the region, where the objective falls enough."""
+    direction = region.align(-memory.times(slope), slope)
+    first = 1.0 if len(memory) else 1.0 / max(np.sqrt(dot(slope, slope)), SMALLEST)
+
+    def along(step: float) -> tuple[float, Array, Array]:
+        point = region.keep(w + step * direction, w, slope)
+        value, gradient = terms.evaluate(point)
+        return value, point, gradient
+
+    return backtrack(along, objective, lambda point: dot(slope, point - w), first)
 
 
 @dataclass(frozen=True)
@@ -200,7 +211,7 @@ class LBFGS:
     memory: int = 10
     tol: float = 1e-5
     name: ClassVar[str] = "lbfgs"
-    requires: ClassVar[Requires] = Requires(smooth_loss=True, smooth_penalty=True, separable_penalty=True)
+    requires: ClassVar[Requires] = (SMOOTH_LOSS, SMOOTH_PENALTY, SEPARABLE, PROX)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every step."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.solvers.violated_outputs import Violated
+from parsimon.problem import Violated
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class MarginProgram:
         """How many outputs it has."""
         return len(self._cost)
 
-    def add(self, instances: IntArray, found: Violated, wanted: BoolArray) -> int:
-        """Takes in the outputs of those instances that are wanted, if they are new; how many were."""
-        rows = []
+    def add(self, found: Violated, wanted: BoolArray) -> int:
+        """Adds the wanted outputs that are new; returns how many were."""
+        rows, instances = [], found.instances
         for i in np.flatnonzero(wanted):
             index = np.concatenate(
                 [offset + of[start[i] : start[i + 1]] for offset, start, of, _ in found.vectors]
@@ -88,9 +88,9 @@ class MarginProgram:
             self._highs.setOptionValue("simplex_strategy", strategy)
             self._highs.run()
             if self._highs.getModelStatus() != self._solved:
-                told = self._highs.modelStatusToString(self._highs.getModelStatus())
+                status = self._highs.modelStatusToString(self._highs.getModelStatus())
                 raise ParsimonError(
-                    f"the linear program could not be solved ({told}); use another solver, such as em, or a larger l1."
+                    f"the linear program could not be solved ({status}); use another solver (em) or a larger l1."
                 )
             solution = self._highs.getSolution()
             alpha = np.maximum(np.asarray(solution.row_dual), 0.0)

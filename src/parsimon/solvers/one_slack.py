@@ -18,7 +18,8 @@ from typing import ClassVar
 import numpy as np
 
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status
+from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.capabilities import MARGIN_LOSS, PROX, SQUARES, Requires
 from parsimon.solvers.simplex_qp import minimize_on_simplex
 from parsimon.weights import Weights
 
@@ -33,11 +34,11 @@ class OneSlack:
     tol: float = 1e-3
     idle: int = 50
     name: ClassVar[str] = "one-slack"
-    requires: ClassVar[Requires] = Requires(strictly_convex_squares=True, sizes_matter=True)
+    requires: ClassVar[Requires] = (MARGIN_LOSS, PROX, SQUARES)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields the best weights so far after every pass."""
-        bend = np.broadcast_to(problem.penalty.l2_strength, problem.n_features)  # type: ignore[attr-defined]
+        bend = np.broadcast_to(SQUARES.of(problem).l2_strength, problem.n_features)
         planes, offsets, alpha = np.zeros((0, problem.n_features)), np.zeros(0), np.zeros(0)
         gram, idle = np.zeros((0, 0)), np.zeros(0, int)
         w, best, passes, floor = start.dense(), None, 0, -np.inf

@@ -9,28 +9,44 @@ passive-aggressive step max-loss 1-best MIRA; with the log loss stochastic gradi
 
 The proximal steps have the strength of the problem's penalty ("gravity"), or that which leaves a budget of groups.
 Rounds are compiled (core/online.hpp); weights exist only once an update has touched them and until their group is
-dropped. How many there are is told after every stretch of rounds and every proximal step.
+dropped. Their number is reported after every stretch of rounds and every proximal step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
-from parsimon.arrays import Array, IntArray
+from parsimon.arrays import Array, BoolArray, IntArray
+from parsimon.designs.base import OnlineLearner, SummedLearner
 from parsimon.errors import ParsimonError
-from parsimon.penalties.groupings import ByTemplate, FeatureTable, Grouping
+from parsimon.penalties.base import ElasticPenalty, GroupNormPenalty, Penalty
+from parsimon.penalties.groupings import ByTemplate, FeatureDescriptions, Grouping
 from parsimon.penalties.groups import Groups
-from parsimon.problem import Batch, Problem
-from parsimon.solvers.base import Iterate, Requires, Status
-from parsimon.solvers.online_groups import Blocks, Device, Rows, SingleWeights, WholeBlocks
+from parsimon.problem import OnlineInstances, Problem
+from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.capabilities import (
+    ELASTIC,
+    FREE_TRANSITIONS,
+    HINGE_LOSS,
+    ONLINE,
+    PROX,
+    SCALAR_COST,
+    Requires,
+)
+from parsimon.solvers.online_groups import AttributeRows, Blocks, Device, SingleWeights, WholeBlocks
 from parsimon.structures.base import Oracle
 from parsimon.weights import State, Weights
 
-QUESTIONS = {Oracle.ARGMAX: 0, Oracle.COST_ARGMAX: 1, Oracle.MARGINALS: 2}
+ORACLE_NUMBERS = {
+    Oracle.ARGMAX: 0,
+    Oracle.COST_ARGMAX: 1,
+    Oracle.MARGINALS: 2,
+}  # as compiled learners know them
+Learner: TypeAlias = OnlineLearner | SummedLearner
 
 
 class Step(Protocol):
@@ -61,7 +77,7 @@ class Decreasing:
 
 @dataclass(frozen=True)
 class PassiveAggressive:
-    """As far as the loss of an instance asks for, at most C: min(C, loss / ‖f(gold) − f(ŷ)‖²) (Crammer et al. 2006)."""
+    """As far as the loss of an instance requires, at most C: min(C, loss / ‖f(gold) − f(ŷ)‖²) (Crammer et al. 2006)."""
 
     most: float = 0.1
     passive_aggressive: ClassVar[bool] = True
@@ -159,18 +175,19 @@ class Online:
     validate_every: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "every"):
-            if getattr(self, name) < 1:
-                raise ParsimonError(f"{name} must be at least 1, not {getattr(self, name)}.")
+        for name, number in (("epochs", self.epochs), ("every", self.every)):
+            if number < 1:
+                raise ParsimonError(f"{name} must be at least 1, not {number}.")
         if not 0 <= self.burn_in < 1:
             raise ParsimonError(f"burn_in must be at least 0 and less than 1, not {self.burn_in}.")
 
     @property
     def requires(self) -> Requires:
-        """All labels, and for a passive-aggressive step the hinge loss: the perceptron's never leaves w = 0."""
-        return Requires(online=True, hinge_loss=self.step.passive_aggressive)
+        """An online learner; for a passive-aggressive step the hinge loss: the perceptron's never leaves w = 0."""
+        hinge = (HINGE_LOSS,) if self.step.passive_aggressive else ()
+        return (*hinge, ONLINE, SCALAR_COST, FREE_TRANSITIONS, PROX)
 
-    def bind(self, features: FeatureTable) -> Online:
+    def bind(self, features: FeatureDescriptions) -> Online:
         """The same with the groups of its budget found among the features."""
         if self.budget is None or isinstance(self.budget.groups, Groups):
             return self
@@ -178,34 +195,27 @@ class Online:
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every epoch. The objective is the sum of losses as they were met, plus Ω."""
-        plan = Plan.make(problem, self.budget)
-        learner = plan.learner(problem)
+        steps = ProximalSteps.of(problem, self.budget)
+        learner = steps.learner()
         begin(learner, start, STATE)
-        question, cost = QUESTIONS[problem.loss.oracle], float(getattr(problem.loss, "cost", 0.0))
-        n, random = learner.n_sequences, np.random.default_rng(self.seed)
-        done = epochs_done(learner, self.epochs)
-        for epoch in range(self.epochs):
-            order = random.permutation(n) if self.shuffle else np.arange(n)
-            if epoch < done:  # its order was drawn, so that those to come are the same
-                continue
-            size = self.step.size(epoch)
-            if epoch == int(self.burn_in * self.epochs + 1e-9):
+        oracle, cost = ORACLE_NUMBERS[problem.loss.oracle], SCALAR_COST.of(problem)
+        n = learner.n_sequences
+        for epoch, order in epochs_left(learner, self.epochs, self.seed, self.shuffle):
+            if epoch == int(self.burn_in * self.epochs + AFTER_ROUNDING):
                 learner.forget_average()
+            size, last = self.step.size(epoch), epoch == self.epochs - 1
             loss, counts = 0.0, []
-            last = epoch == self.epochs - 1
             for part in np.split(order, _cuts(epoch * n, n, self.every)):
-                told, _ = learner.run(part, question, cost, self.step.passive_aggressive, size)
-                loss += told
+                of_part, _ = learner.run(part, oracle, cost, self.step.passive_aggressive, size)
+                loss += of_part
                 counts.append(learner.n_weights)
-                if plan.shrinks and (
-                    learner.rounds % self.every == 0 or (last and learner.rounds == self.epochs * n)
-                ):
-                    plan.shrink(learner, size, self.every / n, learner.rounds / n)
+                due = learner.rounds % self.every == 0 or (last and learner.rounds == self.epochs * n)
+                if steps.shrinks and due:
+                    steps.shrink(learner, size, self.every / n, learner.rounds / n)
                     counts.append(learner.n_weights)
             features, values = learner.weights(self.average)
-            weights = Weights(values, features, problem.n_features, lambda: state_of(learner, STATE))
             yield Iterate(
-                weights,
+                Weights(values, features, problem.n_features, lambda: state_of(learner, STATE)),
                 loss + problem.penalty.restrict(features).value(values),
                 epoch + 1,
                 phase=self.name,
@@ -214,31 +224,45 @@ class Online:
             )
 
 
+AFTER_ROUNDING = 1e-9  # so that a third of 30 epochs is 10, not 9
 STATE = ("features", "values", "drifts", "blocks", "counts")  # what a learner is made of
 
 
-def state_of(learner: Any, names: Sequence[str]) -> State:
+def state_of(learner: Learner, names: Sequence[str]) -> State:
     """All that the epochs to come depend on."""
     return dict(zip(names, learner.state(), strict=True))
 
 
-def begin(learner: Any, start: Weights, names: Sequence[str]) -> None:
-    """Gives a new learner its first weights, or all that it had at the end of an epoch."""
+def begin(learner: Learner, start: Weights, names: Sequence[str]) -> None:
+    """Sets a new learner's first weights, or all of its state at the end of an epoch."""
     if start.state is not None:
         state = start.state()
         learner.restore(*(state[name] for name in names))
         return
     given = start.nonzero()
-    if len(given.values):
+    if given.features is not None and len(given.values):
         learner.start(given.features, given.values)
 
 
-def epochs_done(learner: Any, epochs: int) -> int:
-    """How many of them a learner has behind it; there must be some left."""
+def epochs_done(learner: Learner, epochs: int) -> int:
+    """How many epochs a learner has run; refused if none is left."""
     done = int(learner.rounds // max(learner.n_sequences, 1))
     if done >= epochs:
         raise ParsimonError(f"all {epochs} epochs were run before; there is nothing to go on with.")
     return done
+
+
+def epochs_left(learner: Learner, epochs: int, seed: int, shuffle: bool) -> Iterator[tuple[int, IntArray]]:
+    """The epochs that a learner does not have behind it, each with the order of its instances.
+
+    Those of the other epochs are drawn as well, so that the orders are the same as without a break.
+    """
+    n, random = learner.n_sequences, np.random.default_rng(seed)
+    done = epochs_done(learner, epochs)
+    for epoch in range(epochs):
+        order = random.permutation(n) if shuffle else np.arange(n)
+        if epoch >= done:
+            yield epoch, order
 
 
 def _cuts(done: int, n: int, every: int) -> IntArray:
@@ -248,71 +272,56 @@ def _cuts(done: int, n: int, every: int) -> IntArray:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What happens at a proximal step, as operations that the learner has, or else through the penalty's own prox."""
+class ProximalSteps:
+    """What happens at a proximal step: operations that the learner has, or else the penalty's own prox."""
 
+    instances: OnlineInstances
     blocks: Blocks
-    budget: Budget | None
-    kept: WholeBlocks | Rows | SingleWeights | None  # where the budget counts
-    gravity: tuple[tuple[Device, float], ...]  # soft thresholds of the penalty, with their strengths
     l2: Array  # of each block
-    prox: Any = None  # a penalty without a compiled form
+    gravity: tuple[tuple[Device, float], ...] = ()  # soft thresholds of the penalty, with their strengths
+    budget: Budget | None = None
+    kept: Device | None = None  # where the budget counts
+    prox: Penalty | None = None  # a penalty without a compiled form
 
     @classmethod
-    def make(cls, problem: Problem, budget: Budget | None) -> Plan:
-        """Finds a compiled form of the penalty, if it has one."""
-        design: Any = problem.batches[0].design
-        starts = design.attribute_starts()
-        penalty: Any = problem.penalty
-        groups = penalty.groups
-        if budget is not None:
-            assert isinstance(budget.groups, Groups)
-            if groups is not None and groups is not budget.groups:
-                raise ParsimonError(
-                    "a budget and a group penalty cannot be combined; give one of them, or an L1 or L2 penalty."
-                )
-            groups = budget.groups
-        compiled = getattr(penalty, "norm", 2) == 2 and hasattr(penalty, "l1") and hasattr(penalty, "l2")
-        weight = getattr(penalty, "weight", None)
+    def of(cls, problem: Problem, budget: Budget | None) -> ProximalSteps:
+        """The compiled form of the penalty and the budget, if there is one."""
+        instances, penalty = ONLINE.of(problem), problem.penalty
+        starts = instances.attribute_starts()
+        groups = _groups_of(penalty, budget)
         small = groups is not None and groups.n_groups >= MANY
-        blocks = Blocks.of(starts, None if small else groups, weight) if compiled or budget else None
+        blocks = None
+        if budget is not None or _compiled(penalty):
+            blocks = Blocks.of(starts, None if small else groups, penalty.weight)
         if blocks is None or (small and not _are_rows(groups, starts) and not _are_single(groups)):
             if budget is not None:
                 raise ParsimonError(
                     "a budget needs groups of whole attributes, and more than 4,095 of them must all weigh the same."
                 )
-            blocks = Blocks.of(starts, None, None)
-            assert blocks is not None
-            return cls(blocks, None, None, (), np.zeros(blocks.n_blocks), prox=penalty)
+            whole = Blocks.of(starts, None, None)
+            assert whole is not None
+            return cls(instances, whole, np.zeros(whole.n_blocks), prox=penalty)
+        terms, weight = ELASTIC.of(problem), penalty.weight
         marked = np.ones(blocks.n_blocks, bool) if weight is None else weight[blocks.first] > 0  # not exempt
-        device: WholeBlocks | Rows | SingleWeights | None = None
-        if groups is not None and small:
-            kind = Rows if _are_rows(groups, starts) else SingleWeights
-            device = kind(marked, float(groups.weight[0]))
-        elif groups is not None:
-            inside = [each[marked[each]] for each in blocks.of_groups(groups)]
-            device = WholeBlocks(groups, inside, groups.families())
+        device = None if groups is None else _device(groups, blocks, starts, marked)
         gravity: list[tuple[Device, float]] = []
         if budget is None and device is not None:
             gravity.append((device, penalty.strength))
-        if penalty.l1 > 0:
-            gravity.append((SingleWeights(marked), penalty.l1))
-        return cls(blocks, budget, device if budget else None, tuple(gravity), penalty.l2 * marked)
+        if terms.l1 > 0:
+            gravity.append((SingleWeights(marked), terms.l1))
+        kept = device if budget else None
+        return cls(instances, blocks, np.asarray(terms.l2 * marked, np.float64), tuple(gravity), budget, kept)
 
     @property
     def shrinks(self) -> bool:
         """Whether there is anything to do at a proximal step."""
         return self.budget is not None or bool(self.gravity) or bool(self.l2.any()) or self.prox is not None
 
-    def learner(self, problem: Problem) -> Any:
+    def learner(self) -> OnlineLearner:
         """A learner with these blocks that knows all instances."""
-        first = problem.batches[0]
-        design: Any = first.design
-        blocks = self.blocks
-        learner = design.new_learner(first.structure, blocks.node, blocks.pair, blocks.n_blocks)
-        return teach(learner, problem.batches)
+        return self.instances.learner(self.blocks.node, self.blocks.pair, self.blocks.n_blocks)
 
-    def shrink(self, learner: Any, step: float, share: float, epochs: float) -> None:
+    def shrink(self, learner: OnlineLearner, step: float, share: float, epochs: float) -> None:
         """A proximal step: the penalty's share of these rounds, then the budget."""
         if self.prox is not None:
             features, values = learner.weights()
@@ -325,7 +334,7 @@ class Plan:
             self._keep_to_budget(learner, epochs)
         learner.settle()
 
-    def _keep_to_budget(self, learner: Any, epochs: float) -> None:
+    def _keep_to_budget(self, learner: OnlineLearner, epochs: float) -> None:
         assert self.budget is not None
         assert self.kept is not None
         norms = self.kept.norms(learner)
@@ -338,17 +347,37 @@ class Plan:
             self.kept.soften(learner, threshold, self.budget.shrink)
 
 
-def teach(learner: Any, batches: Sequence[Batch]) -> Any:
-    """Gives a learner all instances."""
-    for batch in batches:
-        if np.any(batch.gold < 0):
-            raise ParsimonError("online learning needs every label, but some are missing.")
-        design: Any = batch.design
-        design.teach(learner, batch.structure, batch.gold)
-    return learner
+MANY = (
+    4096  # from so many groups on they are not blocks of their own: a step would cost as much as all of them
+)
 
 
-MANY = 4096  # from so many groups on they are not blocks of their own
+def _groups_of(penalty: Penalty, budget: Budget | None) -> Groups | None:
+    """The groups that are shrunk: those of the budget, or of the penalty."""
+    if budget is None:
+        return penalty.groups
+    assert isinstance(budget.groups, Groups)
+    if penalty.groups is not None and penalty.groups is not budget.groups:
+        raise ParsimonError(
+            "a budget and a group penalty cannot be combined; give one of them, or an L1 or L2 penalty."
+        )
+    return budget.groups
+
+
+def _compiled(penalty: Penalty) -> bool:
+    """Whether learners have what the penalty is made of: an L1 and an L2 part, and groups with the norm 2."""
+    if isinstance(penalty, GroupNormPenalty) and penalty.norm != 2:
+        return False
+    return isinstance(penalty, ElasticPenalty)
+
+
+def _device(groups: Groups, blocks: Blocks, starts: tuple[IntArray, IntArray], marked: BoolArray) -> Device:
+    """How the learner gets at the groups."""
+    if groups.n_groups >= MANY:
+        kind = AttributeRows if _are_rows(groups, starts) else SingleWeights
+        return kind(marked, float(groups.weight[0]))
+    inside = [each[marked[each]] for each in blocks.of_groups(groups)]
+    return WholeBlocks(groups, inside, groups.families())
 
 
 def _are_rows(groups: Groups | None, starts: tuple[IntArray, IntArray]) -> bool:

@@ -7,11 +7,12 @@ A learner scales whole blocks of attributes at once and puts penalties on rows a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
+from parsimon.designs.base import OnlineLearner
 from parsimon.penalties.groups import Groups
 
 
@@ -66,7 +67,7 @@ def _atoms(groups: Groups) -> IntArray | Groups:
     return owner
 
 
-def _common(values: Any, starts: IntArray) -> IntArray | None:
+def _common(values: Array | IntArray | BoolArray | Groups, starts: IntArray) -> IntArray | None:
     """What the features of every attribute have in common (a number for each, or a range); ``None`` if they differ."""
     first, end = starts[:-1], starts[1:]
     filled = end > first
@@ -90,16 +91,16 @@ def _common(values: Any, starts: IntArray) -> IntArray | None:
 class Device(Protocol):
     """How a learner's weights are grouped."""
 
-    def norms(self, learner: Any) -> Array:
+    def norms(self, learner: OnlineLearner) -> Array:
         """‖w_m‖₂ of the groups; those of rows and of single weights only where they exist."""
         ...
 
     @property
     def weight(self) -> Array | float:
-        """d_m, of the groups that `norms` tells of."""
+        """d_m of the groups whose norms `norms` returns."""
         ...
 
-    def soften(self, learner: Any, threshold: float | Array, shrink: bool = True) -> None:
+    def soften(self, learner: OnlineLearner, threshold: float | Array, shrink: bool = True) -> None:
         """w_m ← (1 − threshold · d_m/‖w_m‖)₊ w_m; without `shrink` survivors stay as they are."""
         ...
 
@@ -117,12 +118,12 @@ class WholeBlocks:
         """d_m."""
         return self.groups.weight
 
-    def norms(self, learner: Any) -> Array:
+    def norms(self, learner: OnlineLearner) -> Array:
         """From the norms of blocks."""
         squares = learner.norms(True) ** 2
         return np.sqrt([squares[blocks].sum() for blocks in self.blocks])
 
-    def soften(self, learner: Any, threshold: float | Array, shrink: bool = True) -> None:
+    def soften(self, learner: OnlineLearner, threshold: float | Array, shrink: bool = True) -> None:
         """One family after the other (Martins et al. 2011, Algorithm 1, lines 6–8)."""
         each = np.broadcast_to(np.asarray(threshold, np.float64), self.groups.n_groups)
         squares = learner.norms(True) ** 2
@@ -142,17 +143,17 @@ class WholeBlocks:
 
 
 @dataclass(frozen=True)
-class Rows:
+class AttributeRows:
     """Many small groups: the row of every attribute, in the blocks marked. Thresholds are applied late."""
 
     marked: BoolArray
     weight: float = 1.0
 
-    def norms(self, learner: Any) -> Array:
+    def norms(self, learner: OnlineLearner) -> Array:
         """Of rows that exist."""
-        return learner.row_norms(self.marked)  # type: ignore[no-any-return]
+        return learner.row_norms(self.marked)
 
-    def soften(self, learner: Any, threshold: float | Array, shrink: bool = True) -> None:
+    def soften(self, learner: OnlineLearner, threshold: float | Array, shrink: bool = True) -> None:
         """Puts the threshold off until a row fires."""
         learner.pull_rows(float(np.max(threshold)) * self.weight, self.marked)
 
@@ -164,10 +165,10 @@ class SingleWeights:
     marked: BoolArray
     weight: float = 1.0
 
-    def norms(self, learner: Any) -> Array:
+    def norms(self, learner: OnlineLearner) -> Array:
         """Of weights that exist."""
-        return learner.magnitudes(self.marked)  # type: ignore[no-any-return]
+        return learner.magnitudes(self.marked)
 
-    def soften(self, learner: Any, threshold: float | Array, shrink: bool = True) -> None:
+    def soften(self, learner: OnlineLearner, threshold: float | Array, shrink: bool = True) -> None:
         """Puts the threshold off until the weight fires."""
         learner.pull_weights(float(np.max(threshold)) * self.weight, self.marked)

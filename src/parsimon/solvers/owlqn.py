@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from parsimon.arrays import Array
-from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Known, Requires
+from parsimon.problem import Evaluation, Problem
+from parsimon.solvers.base import Iterate
+from parsimon.solvers.capabilities import PROX, SEPARABLE, SMOOTH_LOSS, Requires
 from parsimon.solvers.lbfgs import InverseHessian, quasi_newton
 from parsimon.weights import Weights
 
@@ -55,7 +56,7 @@ class OWLQN:
     memory: int = 10
     tol: float = 1e-5
     name: ClassVar[str] = "owlqn"
-    requires: ClassVar[Requires] = Requires(smooth_loss=True, separable_penalty=True)
+    requires: ClassVar[Requires] = (SMOOTH_LOSS, SEPARABLE, PROX)
 
     def new_memory(self) -> InverseHessian:
         """What is learnt of the curvature."""
@@ -66,10 +67,9 @@ class OWLQN:
         problem: Problem,
         start: Weights,
         memory: InverseHessian | None = None,
-        known: Known | None = None,
+        known: Evaluation | None = None,
     ) -> Iterator[Iterate]:
-        """Yields after every step. `known`: loss and gradient at the start, if somebody has them already."""
-        penalty: Any = problem.penalty
+        """Yields after every step. `known` is the evaluation at the start, if the caller has it."""
         hessian = self.new_memory() if memory is None else memory
-        orthants = Orthants(penalty.l1_strength)
+        orthants = Orthants(SEPARABLE.of(problem).l1_strength)
         yield from quasi_newton(problem, start, orthants, hessian, tol=self.tol, name=self.name, known=known)

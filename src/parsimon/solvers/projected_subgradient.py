@@ -3,7 +3,7 @@
 What is called a projection is the proximal operator of the penalty: for an L1 ball (`L1Ball`) it is the projection,
 found in linear time (Duchi et al. 2008), and for ρ‖w‖₁ the soft threshold α_t ρ. Both forms have the same solutions.
 
-Nobody has to choose the steps. With all instances at once they are Polyak's, α = (F(w) − level)/‖g‖², as if the
+Step sizes need no tuning. With all instances at once they are Polyak's, α = (F(w) − level)/‖g‖², as if the
 minimum were known: the level is a guess, δ below the lowest objective so far. If half of δ is gained, the guess was
 too modest, and δ grows; if that takes too long, it was too bold, and δ falls (Goffin & Kiwiel 1999; Nedić & Bertsekas
 2001).
@@ -26,8 +26,9 @@ from typing import ClassVar
 import numpy as np
 
 from parsimon.arrays import Array
-from parsimon.problem import Batch, Problem
-from parsimon.solvers.base import Iterate, Requires, Status
+from parsimon.problem import Problem
+from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.capabilities import CHUNKS, MARGIN_LOSS, PROX, Requires
 from parsimon.solvers.certificate import lower_bound
 from parsimon.weights import Weights
 
@@ -48,7 +49,12 @@ class ProjectedSubgradient:
     window: int = 30
     seed: int = 0
     name: ClassVar[str] = "projected-subgradient"
-    requires: ClassVar[Requires] = Requires(sizes_matter=True)
+
+    @property
+    def requires(self) -> Requires:
+        """With `chunk`, a problem that can be cut."""
+        few = () if self.chunk is None else (CHUNKS,)
+        return (MARGIN_LOSS, PROX, *few)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields the best weights so far after every pass over the data."""
@@ -77,16 +83,16 @@ class ProjectedSubgradient:
             w = problem.penalty.prox(w - size * gradient, size)
 
     def _few(self, problem: Problem, w: Array, chunk: int) -> Iterator[Iterate]:
-        chunks, random = problem.chunks(chunk), np.random.default_rng(self.seed)
+        chunks, random = CHUNKS.of(problem).chunks(chunk), np.random.default_rng(self.seed)
         steps, mean, n_steps = _DistanceOverGradients(w), w.copy(), 0
         best, lowest, reference, since, passes = w, np.inf, np.inf, 0, 0
         while True:
             for c in random.permutation(len(chunks)):
-                loss, gradient = _as_if_all(problem, chunks[c], w, len(chunks))
+                loss, gradient = _as_if_all(chunks[c], w, len(chunks))
                 size = steps.size(w, loss, gradient)
                 w = problem.penalty.prox(w - size * gradient, size)
                 n_steps += 1
-                mean += 9 / (n_steps + 8) * (w - mean)
+                mean += share(n_steps) * (w - mean)
             passes += 1
             point = mean if self.average else w
             objective = problem.objective(point)
@@ -102,6 +108,11 @@ class ProjectedSubgradient:
                 return
 
 
+def share(t: int) -> float:
+    """With which weight the t-th point comes into an average: (η + 1)/(t + η) with η = 8 (Shamir & Zhang 2013)."""
+    return 9 / (t + 8)
+
+
 def _found(
     problem: Problem, w: Array, objective: float, passes: int, floor: float, status: Status | None
 ) -> Iterate:
@@ -110,37 +121,35 @@ def _found(
     return Iterate(weights, objective, passes, gap=gap, phase=ProjectedSubgradient.name, status=status)
 
 
-def _as_if_all(problem: Problem, batch: Batch, w: Array, times: int) -> tuple[float, Array]:
+def _as_if_all(chunk: Problem, w: Array, times: int) -> tuple[float, Array]:
     """A chunk's loss and gradient, as if all others were like it."""
-    gradient = np.zeros(problem.n_features)
-    loss, parts = problem.loss(batch.structure, batch.design.scores(w), batch.gold)
-    batch.design.pullback(parts, gradient)
+    loss, gradient = chunk.loss_and_gradient(w)
     return times * loss, times * gradient
 
 
 class _Level:
     """Polyak's steps towards a level that lies δ below the lowest objective met."""
 
-    SHRINK, GROW = 0.8, 1.3
+    SHRINK, GROW = 0.8, 1.3  # of δ, when a guess was too bold or too modest
+    GAINED = 0.5  # of δ: then the guess was too modest
+    FIRST_GUESS, FIRST_STEP = 0.5, 1e-3  # δ as a share of the first objective; the step before the first
 
     def __init__(self, patience: int) -> None:
         self.patience, self.since, self.delta = patience, 0, 0.0
-        self.lowest, self.base, self.last = np.inf, np.inf, 1e-3
+        self.lowest, self.base, self.last = np.inf, np.inf, self.FIRST_STEP
 
     def size(self, problem: Problem, w: Array, objective: float, gradient: Array) -> float:
         """How far to go; 0 if no step leads away from w."""
         if not np.isfinite(self.base):
-            self.base, self.delta = objective, 0.5 * objective
+            self.base, self.delta = objective, self.FIRST_GUESS * objective
         self.lowest = min(self.lowest, objective)
         self.since += 1
-        if self.lowest <= self.base - 0.5 * self.delta:
+        if self.lowest <= self.base - self.GAINED * self.delta:
             self.base, self.since, self.delta = self.lowest, 0, self.GROW * self.delta
         elif self.since >= self.patience:
             self.base, self.since, self.delta = self.lowest, 0, self.SHRINK * self.delta
         whole = gradient
-        if not getattr(
-            problem.penalty, "projection", False
-        ):  # its share, as a step of the size before would see it
+        if not problem.penalty.projection:  # the penalty's share, as a step of the size before would see it
             whole = (w - problem.penalty.prox(w - self.last * gradient, self.last)) / self.last
         square = float(whole @ whole)
         if square > 0:
@@ -174,8 +183,8 @@ class _AveragePlane:
     def add(self, loss: float, gradient: Array, w: Array) -> None:
         """That of the point w."""
         self.n += 1
-        share = 9 / (self.n + 8)
+        part = share(self.n)
         if self.n == 1:
             self.gradient = np.zeros_like(gradient)
-        self.gradient += share * (gradient - self.gradient)
-        self.offset += share * (loss - float(gradient @ w) - self.offset)
+        self.gradient += part * (gradient - self.gradient)
+        self.offset += part * (loss - float(gradient @ w) - self.offset)

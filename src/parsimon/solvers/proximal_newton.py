@@ -12,59 +12,94 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parsimon._core import descend_coordinates, dot
 from parsimon.arrays import Array, BoolArray
-from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status, residual, scale_at_zero
+from parsimon.problem import Coordinates, LinearPoint, Problem
+from parsimon.solvers.base import Iterate, Status, residual, scale_at_zero
+from parsimon.solvers.capabilities import (
+    COORDINATES,
+    ELASTIC_OR_GROUPS,
+    PROX,
+    SEPARATED,
+    SINGLE_OR_BLOCKS,
+    SMOOTH_LOSS,
+    SPLIT,
+    Requires,
+)
 from parsimon.weights import Weights
 
 SUFFICIENT = 1e-2  # the share of the predicted decrease that a step must bring
 SWEEPS = 50
 ROUNDING = 1e-13  # of an objective
+SMALLEST_SHARE = 1e-10  # of a step; the line search gives up below it
+
+_Int64: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Point:
-    """Weights, the margins they give, and the loss there with its first two derivatives."""
+    """Weights, and the loss with its derivatives at their margins."""
 
     w: Array
-    margins: Array  # Xw
-    loss: float
-    gradient: Array  # by features
-    residual: Array  # by margins: μ − gold
-    marginals: Array
+    there: LinearPoint
 
     @classmethod
-    def at(cls, problem: Problem, w: Array, margins: Array) -> Point:
+    def at(cls, scores: Coordinates, w: Array, margins: Array) -> Point:
         """Evaluates the loss."""
-        (batch,) = problem.batches
-        design: Any = batch.design
-        loss, parts, marginals = problem.loss.with_marginals(
-            batch.structure, design.parts(margins), batch.gold
-        )
-        gradient = np.zeros(problem.n_features)
-        residual = design.columns(parts)
-        design.map.pullback(residual, gradient, design.threads)
-        return cls(w, margins, loss, gradient, residual, marginals)
+        return cls(w, scores.at(margins))
+
+    @property
+    def loss(self) -> float:
+        """Σ loss."""
+        return self.there.loss
+
+    @property
+    def gradient(self) -> Array:
+        """By features."""
+        return self.there.gradient
+
+    @property
+    def margins(self) -> Array:
+        """Xw."""
+        return self.there.margins
 
 
 def newton_step(problem: Problem, now: Point, violation: Array, tol: float) -> Point | None:
     """A better point, or None where no step decreases the objective at this precision."""
-    (batch,) = problem.batches
-    design: Any = batch.design
-    penalty: Any = problem.penalty
-    curvature = design.columns(problem.loss.variances(batch.structure, now.marginals))
+    scores, penalty = COORDINATES.of(problem), problem.penalty
+    delta, moved = direction(problem, now, violation, tol)
+    before = penalty.value(now.w)
+    promised = dot(now.gradient, delta) + penalty.value(now.w + delta) - before
+    if abs(promised) <= ROUNDING * (
+        now.loss + before
+    ):  # too small for the objective to show, so violations decide
+        new = Point.at(scores, now.w + delta, now.margins + moved)
+        better = residual(penalty, new.w, new.gradient) < residual(penalty, now.w, now.gradient)
+        return new if better else None
+    share = 1.0
+    while promised < 0 and share > SMALLEST_SHARE:
+        w = now.w + share * delta if share < 1 else now.w + delta
+        new = Point.at(scores, w, now.margins + share * moved)
+        if new.loss + penalty.value(w) - now.loss - before <= SUFFICIENT * share * promised:
+            return new
+        share /= 2
+    return None
+
+
+def direction(problem: Problem, now: Point, violation: Array, tol: float) -> tuple[Array, Array]:
+    """δ, which roughly minimises the quadratic model on the active features or groups, and Xδ."""
+    scores, form = COORDINATES.of(problem), SEPARATED.of(problem).separated(problem.n_features)
     active = (now.w != 0) | (violation > 0)
-    groups = active_groups(penalty, active)
-    form = penalty.separated(problem.n_features)
+    groups = active_groups(problem, active)
     delta, moved = np.zeros(problem.n_features), np.zeros_like(now.margins)
     descend_coordinates(
-        design.map,
-        curvature,
+        scores.map,
+        scores.second_derivatives(now.there),
         now.gradient,
         form.l1,
         form.bend,
@@ -77,27 +112,14 @@ def newton_step(problem: Problem, now: Point, violation: Array, tol: float) -> P
         delta,
         moved,
     )
-    before = penalty.value(now.w)
-    promised = dot(now.gradient, delta) + penalty.value(now.w + delta) - before
-    if abs(promised) <= ROUNDING * (now.loss + before):  # objectives can no longer tell, but violations can
-        new = Point.at(problem, now.w + delta, now.margins + moved)
-        better = residual(penalty, new.w, new.gradient) < residual(penalty, now.w, now.gradient)
-        return new if better else None
-    share = 1.0
-    while promised < 0 and share > 1e-10:
-        w = now.w + share * delta if share < 1 else now.w + delta
-        new = Point.at(problem, w, now.margins + share * moved)
-        if new.loss + penalty.value(w) - now.loss - before <= SUFFICIENT * share * promised:
-            return new
-        share /= 2
-    return None
+    return delta, moved
 
 
-def active_groups(penalty: Any, active: BoolArray) -> tuple[Any, Any, Array]:
+def active_groups(problem: Problem, active: BoolArray) -> tuple[_Int64, _Int64, Array]:
     """The groups with an active member: bounds, members and strengths; their members are no longer single features."""
-    if penalty.groups is None or penalty.strength == 0:
+    if problem.penalty.groups is None or problem.penalty.strength == 0:
         return np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    split = penalty.split(len(active))
+    split = SPLIT.of(problem).split(len(active))
     member, sizes = split.member.astype(np.int64), np.diff(split.ptr)
     held = np.repeat(split.strength > 0, sizes)
     some = np.zeros(len(sizes), bool)
@@ -115,13 +137,19 @@ class ProximalNewton:
     tol: float = 1e-5
     inner: float = 1e-3  # coordinate descent ends when steps are this share of the first sweep's
     name: ClassVar[str] = "proximal-newton"
-    requires: ClassVar[Requires] = Requires(smooth_loss=True, separable_or_blocks=True, coordinates=True)
+    requires: ClassVar[Requires] = (
+        SMOOTH_LOSS,
+        SINGLE_OR_BLOCKS,
+        ELASTIC_OR_GROUPS,
+        COORDINATES,
+        PROX,
+        SEPARATED,
+    )
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every Newton step."""
-        design: Any = problem.batches[0].design
-        w = start.dense().copy()
-        now = Point.at(problem, w, design.margins(w))
+        scores, w = COORDINATES.of(problem), start.dense().copy()
+        now = Point.at(scores, w, scores.margins(w))
         evaluations, scale = 1, None
         while True:
             violation = problem.penalty.violation(now.w, now.gradient)

@@ -17,17 +17,33 @@ direction: that pair enters B, and the model is solved again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
 from parsimon._core import descend, dot
 from parsimon.arrays import Array, IntArray
-from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Known, Requires, Status, scale_at_zero
+from parsimon.problem import Evaluation, Problem
+from parsimon.solvers.base import Iterate, Status, scale_at_zero
+from parsimon.solvers.capabilities import CURVED, ELASTIC_OR_GROUPS, PROX, SEPARABLE, SMOOTH_LOSS, Requires
 from parsimon.solvers.owlqn import pseudo_gradient
 from parsimon.weights import Weights
+
+POSITIVE = 1e-12  # a pair is of use if s·y is more than this share of y·y: there is curvature along it
+LEAST_CURVATURE = 1e-3  # the diagonal of B, by which coordinate descent divides, stays above this share of D
+IN_MODEL = 0.9  # zero weights whose gradient is above this share of their threshold may move in a step
+SUFFICIENT = (
+    1e-4  # the share of the promised decrease that a step must bring (Nocedal & Wright 2006, eq. 3.4)
+)
+# The diagonal is renewed twice early on, when so many pairs are known and weights still move far, and then regularly.
+RENEW_AT, RENEW_EVERY = (2, 7), 20
+# A rejected point teaches the model something, so the model is solved again as it is. But with few pairs, or after
+# a few rejections in a row, the diagonal is too small as well, and is damped twice as much. After many it is hopeless.
+FEW_PAIRS, FEW_REJECTIONS, MOST_REJECTIONS = 10, 3, 25
+# After an accepted step damping falls, quickly while it is large, and slowly when it has done its work.
+LARGE_DAMPING, QUICKLY, SLOWLY = 12, 0.85, 0.98
+SHORTEST = 1e-3  # share of a Newton step on a face that is tried
 
 
 @dataclass
@@ -50,7 +66,7 @@ class CurvaturePairs:
 
     def add(self, s: Array, y: Array) -> None:
         """Takes in a pair, unless the curvature along it is not positive."""
-        if not dot(s, y) > 1e-12 * dot(y, y):
+        if not dot(s, y) > POSITIVE * dot(y, y):
             return
         if self.columns is None:
             self.columns = np.zeros((len(s), 2 * self.memory))
@@ -98,7 +114,7 @@ class CurvaturePairs:
         self.columns = self.columns[at]
         self.columns[old[at] != new] = 0.0
         S, Y = self.columns[:, 0::2], self.columns[:, 1::2]
-        curved = np.einsum("ij,ij->j", S, Y) > 1e-12 * np.einsum("ij,ij->j", Y, Y)
+        curved = np.einsum("ij,ij->j", S, Y) > POSITIVE * np.einsum("ij,ij->j", Y, Y)
         if not curved[: len(self)].all():
             by_age = (self.taken - len(self) + np.arange(len(self))) % self.memory  # oldest first
             kept = by_age[curved[by_age]]
@@ -138,7 +154,7 @@ class QuadraticModel:
         W = pairs.rows(chosen)
         W[:, 0::2] *= d[:, None]
         V = W @ inverse
-        curvature = np.maximum(d - np.einsum("ij,ij->i", W, V), 1e-3 * d)
+        curvature = np.maximum(d - np.einsum("ij,ij->i", W, V), LEAST_CURVATURE * d)
         return cls(g, d, W, V, middle, curvature)
 
     def slope(self, d: Array) -> Array:
@@ -172,9 +188,6 @@ def minimise(
         p = pseudo_gradient(w + d, model.slope(d), l1)
         return p, float(np.sqrt(dot(p, p / model.diagonal)))
 
-    def value(d: Array) -> float:
-        return model.value(d) + dot(l1, np.abs(w + d))
-
     d = np.zeros(len(w))
     _, first = left(d)
     for _ in range(rounds):
@@ -194,19 +207,71 @@ def minimise(
         slope, remaining = left(d)
         if remaining <= tol * first:
             break
-        x = w + d
-        face = np.flatnonzero(x)
-        step = model.newton_step(slope, face)
-        now, length = value(d), 1.0
-        while length > 1e-3:
-            trial = x.copy()
-            trial[face] += length * step
-            trial[np.sign(trial) == -np.sign(x)] = 0.0
-            if value(trial - w) < now:
-                d = trial - w
-                break
-            length /= 2
+        d = step_on_face(model, w, l1, d, slope)
     return d
+
+
+def step_on_face(model: QuadraticModel, w: Array, l1: Array, d: Array, slope: Array) -> Array:
+    """A Newton step among the weights that are not zero at w + d, halved until the penalised model falls.
+
+    Weights that would change sign become zero. Returns d itself if no step will do.
+    """
+
+    def value(d: Array) -> float:
+        return model.value(d) + dot(l1, np.abs(w + d))
+
+    x = w + d
+    face = np.flatnonzero(x)
+    step = model.newton_step(slope, face)
+    now, length = value(d), 1.0
+    while length > SHORTEST:
+        trial = x.copy()
+        trial[face] += length * step
+        trial[np.sign(trial) == -np.sign(x)] = 0.0
+        if value(trial - w) < now:
+            return trial - w
+        length /= 2
+    return d
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The objective in parts: a smooth one, and Σ_k l1_k |w_k|."""
+
+    problem: Problem
+    l1: Array
+    lift: Array | float  # what is added to the loss's curvature: that of the penalty, and 1
+
+    @classmethod
+    def of(cls, problem: Problem) -> Terms:
+        """The terms of a problem."""
+        penalty = CURVED.of(problem)
+        l1 = np.broadcast_to(np.asarray(penalty.l1_strength, np.float64), problem.n_features)
+        return cls(problem, l1, penalty.l2_strength + 1.0)
+
+    def at(self, w: Array, there: Evaluation) -> Place:
+        """Objective and gradient where the loss was evaluated, and the diagonal of B₀ if that is known there."""
+        penalty = self.problem.penalty
+        objective, gradient = there.loss + penalty.value(w), there.gradient + penalty.smooth_gradient(w)
+        return Place(w, objective, gradient, there.curvature)
+
+    def largest_violation(self, place: Place) -> float:
+        """The largest pseudo-gradient."""
+        return float(np.max(np.abs(pseudo_gradient(place.w, place.gradient, self.l1)), initial=0.0))
+
+    def diagonal(self, curvature: Array) -> Array:
+        """Of the Hessian, away from zero."""
+        return curvature + self.lift
+
+
+@dataclass(frozen=True)
+class Place:
+    """Weights, and the objective there."""
+
+    w: Array
+    objective: float
+    gradient: Array  # of the smooth part
+    curvature: Array | None  # of the loss
 
 
 @dataclass(frozen=True)
@@ -222,7 +287,7 @@ class ProximalQuasiNewton:
     damping: float = 40.0
     least_damping: float = 4.0
     name: ClassVar[str] = "proximal-quasi-newton"
-    requires: ClassVar[Requires] = Requires(smooth_loss=True, separable_penalty=True)
+    requires: ClassVar[Requires] = (SMOOTH_LOSS, SEPARABLE, ELASTIC_OR_GROUPS, CURVED, PROX)
 
     def new_memory(self) -> CurvaturePairs:
         """What is learnt of the curvature."""
@@ -233,72 +298,74 @@ class ProximalQuasiNewton:
         problem: Problem,
         start: Weights,
         memory: CurvaturePairs | None = None,
-        known: Known | None = None,
+        known: Evaluation | None = None,
     ) -> Iterator[Iterate]:
-        """Yields after every step. `known`: loss and gradient at the start, if somebody has them already."""
+        """Yields after every step. `known` is the evaluation at the start, if the caller has it."""
         pairs = self.new_memory() if memory is None else memory
-        penalty: Any = problem.penalty
-        l1 = np.broadcast_to(np.asarray(penalty.l1_strength, np.float64), problem.n_features)
-        w = start.dense().copy()
-        evaluations = 0
+        terms, w, evaluations = Terms.of(problem), start.dense().copy(), 0
         if known is None or known.curvature is None:
-            known = Known(*problem.second_order(w))
-            evaluations = 1
+            known, evaluations = problem.evaluate(w, curvature=True), 1
         assert known.curvature is not None
-        objective, gradient = known.loss + penalty.value(w), known.gradient + penalty.smooth_gradient(w)
-        diagonal = known.curvature + (penalty.l2_strength + 1.0)
-        scale = None
-        step = 0
+        place, diagonal = terms.at(w, known), terms.diagonal(known.curvature)
+        scale, steps = None, 0
         while True:
-            largest = float(np.max(np.abs(pseudo_gradient(w, gradient, l1)), initial=0.0))
+            largest = terms.largest_violation(place)
             if scale is None:
                 scale = largest
                 if self.tol > 0 and w.any():
-                    scale = scale_at_zero(problem)
-                    evaluations += 1
+                    scale, evaluations = scale_at_zero(problem), evaluations + 1
             status = Status.CONVERGED if largest <= self.tol * scale else None
-            weights = Weights(w, None, problem.n_features)
-            yield Iterate(weights, objective, evaluations, kkt=largest, phase=self.name, status=status)
+            weights = Weights(place.w, None, problem.n_features)
+            here = Iterate(weights, place.objective, evaluations, kkt=largest, phase=self.name, status=status)
+            yield here
             if status is not None:
                 return
-            # The diagonal is renewed at the point this step leads to: twice early on, then now and then.
-            renew = pairs.taken in (2, 7) or (step + 1) % 20 == 0
-            rejected = 0
-            while True:
-                chosen = np.flatnonzero((w != 0) | (np.abs(gradient) > 0.9 * l1))
-                model = QuadraticModel.build(gradient, diagonal, pairs, chosen)
-                d = np.zeros(len(w))
-                d[chosen] = minimise(model, w[chosen], np.ascontiguousarray(l1[chosen]))
-                point = w + d
-                promised = dot(gradient, d) + dot(l1, np.abs(point) - np.abs(w))
-                if not promised < 0:
-                    yield Iterate(
-                        weights, objective, evaluations, kkt=largest, phase=self.name, status=Status.STALLED
-                    )
-                    return
-                if renew:
-                    loss, new_gradient, second = problem.second_order(point)
-                else:
-                    loss, new_gradient = problem.loss_and_gradient(point)
-                evaluations += 1
-                new_gradient += penalty.smooth_gradient(point)
-                new_objective = loss + penalty.value(point)
-                pairs.add(d, new_gradient - gradient)
-                if new_objective < objective and new_objective <= objective + 1e-4 * promised:
-                    break
-                rejected += 1
-                if rejected >= 3 or len(pairs) < 10:
-                    pairs.damping *= 2
-                if rejected > 25:
-                    yield Iterate(
-                        weights, objective, evaluations, kkt=largest, phase=self.name, status=Status.STALLED
-                    )
-                    return
-            if not rejected:
-                pairs.damping = max(
-                    self.least_damping, pairs.damping * (0.85 if pairs.damping > 12 else 0.98)
-                )
-            w, objective, gradient = point, new_objective, new_gradient
-            if renew:
-                diagonal = second + (penalty.l2_strength + 1.0)
-            step += 1
+            renew = pairs.taken in RENEW_AT or (steps + 1) % RENEW_EVERY == 0
+            found, used = self._step(terms, place, diagonal, pairs, renew)
+            evaluations += used
+            if found is None:
+                yield replace(here, evaluations=evaluations, status=Status.STALLED)
+                return
+            place, steps = found, steps + 1
+            if place.curvature is not None:
+                diagonal = terms.diagonal(place.curvature)
+
+    def _step(
+        self, terms: Terms, place: Place, diagonal: Array, pairs: CurvaturePairs, renew: bool
+    ) -> tuple[Place | None, int]:
+        """The minimum of the model where the objective falls enough, and after how many evaluations.
+
+        None if the model promises nothing, or if too many of its minima were rejected.
+        """
+        l1, rejected = terms.l1, 0
+        while True:
+            d = propose(place, diagonal, pairs, l1)
+            point = place.w + d
+            promised = dot(place.gradient, d) + dot(l1, np.abs(point) - np.abs(place.w))
+            if not promised < 0:
+                return None, rejected
+            new = terms.at(point, terms.problem.evaluate(point, curvature=renew))
+            pairs.add(d, new.gradient - place.gradient)
+            if new.objective < place.objective and new.objective <= place.objective + SUFFICIENT * promised:
+                if not rejected:
+                    self._relax(pairs)
+                return new, rejected + 1
+            rejected += 1
+            if rejected >= FEW_REJECTIONS or len(pairs) < FEW_PAIRS:
+                pairs.damping *= 2
+            if rejected > MOST_REJECTIONS:
+                return None, rejected
+
+    def _relax(self, pairs: CurvaturePairs) -> None:
+        """Damps less, as the model was right at once."""
+        factor = QUICKLY if pairs.damping > LARGE_DAMPING else SLOWLY
+        pairs.damping = max(self.least_damping, pairs.damping * factor)
+
+
+def propose(place: Place, diagonal: Array, pairs: CurvaturePairs, l1: Array) -> Array:
+    """The step to the minimum of the penalised model, on the weights that are not zero or nearly want to leave zero."""
+    chosen = np.flatnonzero((place.w != 0) | (np.abs(place.gradient) > IN_MODEL * l1))
+    model = QuadraticModel.build(place.gradient, diagonal, pairs, chosen)
+    d = np.zeros(len(place.w))
+    d[chosen] = minimise(model, place.w[chosen], np.ascontiguousarray(l1[chosen]))
+    return d

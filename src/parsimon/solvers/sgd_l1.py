@@ -16,16 +16,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from parsimon.arrays import Array
+from parsimon.designs.base import SummedLearner
 from parsimon.errors import ParsimonError
 from parsimon.penalties import ElasticNet
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status
-from parsimon.solvers.online import QUESTIONS, begin, epochs_done, state_of, teach
+from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.capabilities import (
+    CUMULATIVE_L1,
+    ELASTIC_NET,
+    FREE_TRANSITIONS,
+    ONLINE,
+    PROX,
+    SCALAR_COST,
+    SEPARABLE,
+    Requires,
+)
+from parsimon.solvers.online import ORACLE_NUMBERS, begin, epochs_left, state_of
 from parsimon.solvers.online_groups import Blocks
 from parsimon.weights import Weights
 
@@ -87,27 +98,18 @@ class SGDL1:
 
     @property
     def requires(self) -> Requires:
-        """All labels, and a penalty on single weights."""
-        return Requires(online=True, cumulative_l1=True, separable_penalty=True)
+        """A cumulative L1 penalty, and a penalty on single weights."""
+        return (SEPARABLE, ELASTIC_NET, ONLINE, CUMULATIVE_L1, SCALAR_COST, FREE_TRANSITIONS, PROX)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every epoch. The objective is the sum of losses as they were met, plus Ω."""
-        penalty = problem.penalty
-        if not isinstance(penalty, ElasticNet):
-            raise ParsimonError(
-                f"the solver {self.name} is for L1 and L2 penalties, not {type(penalty).__name__}."
-            )
+        penalty = ELASTIC_NET.of(problem)
         learner = new_learner(problem, penalty)
         begin(learner, start, STATE)
-        question, cost = QUESTIONS[problem.loss.oracle], float(getattr(problem.loss, "cost", 0.0))
-        n, random = learner.n_sequences, np.random.default_rng(self.seed)
-        done = epochs_done(learner, self.epochs)
-        for epoch in range(self.epochs):
-            order = random.permutation(n) if self.shuffle else np.arange(n)
-            if epoch < done:  # its order was drawn, so that those to come are the same
-                continue
-            steps = self.step.sizes(epoch, n)
-            loss, _ = learner.run(order, question, cost, steps, penalty.l1, penalty.l2, self.negligible)
+        oracle, cost = ORACLE_NUMBERS[problem.loss.oracle], SCALAR_COST.of(problem)
+        for epoch, order in epochs_left(learner, self.epochs, self.seed, self.shuffle):
+            sizes = self.step.sizes(epoch, learner.n_sequences)
+            loss, _ = learner.run(order, oracle, cost, sizes, penalty.l1, penalty.l2, self.negligible)
             features, values = learner.weights()
             yield Iterate(
                 Weights(values, features, problem.n_features, lambda: state_of(learner, STATE)),
@@ -119,14 +121,13 @@ class SGDL1:
             )
 
 
-def new_learner(problem: Problem, penalty: ElasticNet) -> Any:
+def new_learner(problem: Problem, penalty: ElasticNet) -> SummedLearner:
     """A learner that knows all sequences, and which attributes are not penalised."""
-    design: Any = problem.batches[0].design
-    weight = penalty.weight
-    blocks = Blocks.of(design.attribute_starts(), None, weight)
+    instances, weight = CUMULATIVE_L1.of(problem), penalty.weight
+    blocks = Blocks.of(instances.attribute_starts(), None, weight)
     if blocks is None or (weight is not None and np.any((weight != 0) & (weight != 1))):
         raise ParsimonError(
             "sgd-l1 penalises the features of an attribute all alike, fully or not at all, but their weights differ."
         )
     exempt = np.zeros(blocks.n_blocks, bool) if weight is None else weight[blocks.first] == 0
-    return teach(design.new_summed_learner(exempt[blocks.node], exempt[blocks.pair]), problem.batches)
+    return instances.learner(exempt[blocks.node], exempt[blocks.pair])

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from parsimon.arrays import Array
-from parsimon.losses import Hinge, SmoothedHinge
+from parsimon.losses import SmoothedHinge
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Solver, Status
+from parsimon.solvers.base import Iterate, Solver, Status
+from parsimon.solvers.capabilities import EXPECTED_COSTS, HINGE_LOSS, MARGINALS, Requires
 from parsimon.solvers.certificate import lower_bound
 from parsimon.weights import Weights
+
+FIRST_TOL = 1e-3  # to which the first smoothed problem is solved,
+SHARPER = 0.1  # and by what factor more exactly later ones are, when only accuracy is missing;
+LEAST_TOL = 1e-10  # below that, rounding is all that is left
+LITTLE = 0.3  # of the gap that is wanted: where smoothing itself costs no more, the temperature may stay
 
 
 @dataclass(frozen=True)
@@ -33,19 +37,18 @@ class Smoothing:
     factor: float = 0.3
     steps: int = 1000  # of the inner solver at one temperature
     name: ClassVar[str] = "smoothing"
-    requires: ClassVar[Requires] = Requires(hinge_loss=True, marginals=True, proximal=False)
+    requires: ClassVar[Requires] = (HINGE_LOSS, MARGINALS, EXPECTED_COSTS)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields the best weights so far, by the hinge objective, after every temperature."""
         from parsimon.solvers import choose_solver
 
         make = self.inner or (lambda smooth, tol: choose_solver("auto", smooth, tol))
-        loss: Any = problem.loss
-        assert isinstance(loss, Hinge)
-        weights, evaluations, temperature, tol, floor = start.nonzero(), 0, 1.0, 1e-3, 0.0
+        cost = HINGE_LOSS.of(problem).bound_cost()
+        weights, evaluations, temperature, tol, floor = start.nonzero(), 0, 1.0, FIRST_TOL, 0.0
         best: Iterate | None = None
         while True:
-            smooth = replace(problem, loss=SmoothedHinge(temperature, loss.cost))
+            smooth = problem.with_loss(SmoothedHinge(temperature, cost))
             used = 0
             for number, step in enumerate(make(smooth, tol).iterate(smooth, weights)):
                 weights, used = step.weights, step.evaluations
@@ -61,14 +64,14 @@ class Smoothing:
             if best is None or objective < best.objective:
                 best = Iterate(weights.nonzero(), objective, evaluations)
             gap, wanted = best.objective - floor, self.tol * abs(best.objective)
-            status = Status.CONVERGED if gap <= wanted else Status.STALLED if tol < 1e-10 else None
+            status = Status.CONVERGED if gap <= wanted else Status.STALLED if tol < LEAST_TOL else None
             phase = f"temperature {temperature:.2g}"
             yield replace(best, evaluations=evaluations, gap=gap, phase=phase, status=status)
             if status is not None:
                 return
             # The smoothed objective lies above the hinge objective; once that is little, only accuracy is missing.
-            if step.objective - objective <= 0.3 * wanted:
-                tol *= 0.1
+            if step.objective - objective <= LITTLE * wanted:
+                tol *= SHARPER
             else:
                 temperature *= self.factor
 
@@ -76,9 +79,8 @@ class Smoothing:
         """The hinge objective, and a lower bound on its optimum from the smoothed problem's marginals."""
         kept = weights.nonzero()
         assert kept.features is not None
-        value, _ = problem.loss_and_full_gradient(kept.values, kept.features)
-        objective = value + problem.penalty.restrict(kept.features).value(kept.values)
-        if not getattr(problem.penalty, "proximal", True):  # then the solver within has a bound of its own
+        objective = problem.evaluate(kept).loss + problem.penalty.restrict(kept.features).value(kept.values)
+        if not problem.penalty.proximal:  # then the solver within has a bound of its own
             return objective, 0.0
         expected, gradient = expected_cost(smooth, kept)
         return objective, lower_bound(expected, gradient, problem.penalty)
@@ -86,20 +88,10 @@ class Smoothing:
 
 def above_hinge(smooth: Problem) -> float:
     """How far a smoothed loss can be above the hinge loss: Σ weight · T log |outputs| over instances."""
-    loss: Any = smooth.loss
-    structures = (batch.structure for batch in smooth.batches)
-    return float(loss.temperature * sum(each.weigh(each.log_outputs()) for each in structures))
+    assert isinstance(smooth.loss, SmoothedHinge)
+    return float(smooth.loss.temperature * EXPECTED_COSTS.of(smooth).log_outputs())
 
 
 def expected_cost(smooth: Problem, weights: Weights) -> tuple[float, Array]:
     """Σ of the expected cost under the smoothed problem's marginals, and Φᵀ(μ − gold)."""
-    loss: Any = smooth.loss
-    gradient = np.zeros(smooth.n_features)
-    total = 0.0
-    assert weights.features is not None
-    for batch in smooth.batches:
-        scores = batch.design.scores_of(weights.values, weights.features)
-        _, parts = loss(batch.structure, scores, batch.gold)
-        total += batch.structure.expected_cost(parts, batch.gold, loss.cost)
-        batch.design.pullback(parts, gradient)
-    return total, gradient
+    return EXPECTED_COSTS.of(smooth).expected_cost(weights)

@@ -17,7 +17,8 @@ from typing import ClassVar
 import numpy as np
 
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Requires, Status
+from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.capabilities import PROX, SEPARABLE, Requires
 from parsimon.weights import Weights
 
 
@@ -33,7 +34,7 @@ class Subgradient:
     tol: float = 1e-4
     window: int = 20
     name: ClassVar[str] = "subgradient"
-    requires: ClassVar[Requires] = Requires(separable_penalty=True)
+    requires: ClassVar[Requires] = (SEPARABLE, PROX)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields the best iterate so far after every step."""

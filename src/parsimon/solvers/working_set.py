@@ -8,25 +8,33 @@ and the largest violation is the certificate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
-from parsimon.losses import some_missing
-from parsimon.penalties.base import never_dropped
+from parsimon.penalties.base import Penalty, never_dropped
 from parsimon.penalties.groups import Groups
-from parsimon.problem import Problem, Steep
-from parsimon.solvers.base import Iterate, Known, Requires, Status
+from parsimon.problem import Evaluation, Marginals, Problem
+from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.capabilities import (
+    ELASTIC_OR_GROUPS,
+    SEPARABLE,
+    SINGLE_OR_GROUPS,
+    Capability,
+    Requires,
+)
 from parsimon.solvers.certificate import lower_bound
 from parsimon.solvers.owlqn import OWLQN
 from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from parsimon.weights import Weights
 
-BLOCK = 1 << 20  # features whose violations are computed at a time
+ROUGHLY = 0.1  # the first sets are solved until violations are this share of the largest over all features:
+NEARLY = 0.7  # they will change anyway; later ones to this share of what the whole problem is solved to
+ROUNDING = 4 * float(np.finfo(float).eps)  # of an objective: a smaller gain is none
 
 
 class InnerMemory(Protocol):
@@ -41,19 +49,41 @@ class InnerSolver(Protocol):
     """A solver that can go on where it stopped, on another set of features."""
 
     @property
-    def requires(self) -> Requires:
+    def requires(self) -> tuple[Capability[Any], ...]:
         """What it needs."""
         ...
 
     def new_memory(self) -> Any:
-        """An empty memory."""
+        """An empty memory, of the solver's own kind: an `InnerMemory`."""
         ...
 
     def iterate(
-        self, problem: Problem, start: Weights, memory: Any = None, known: Known | None = None
+        self, problem: Problem, start: Weights, memory: Any = None, known: Evaluation | None = None
     ) -> Iterator[Iterate]:
-        """As every solver; `known` is loss and gradient at the start."""
+        """As every solver; `known` is the evaluation at the start, if the caller has it."""
         ...
+
+
+class Subproblem(NamedTuple):
+    """The problem on a working set, and what is known where its solver starts."""
+
+    problem: Problem
+    features: IntArray  # the working set
+    n_features: int  # in all
+    start: Weights
+    known: Evaluation
+
+    @classmethod
+    def of(cls, problem: Problem, weights: Weights, view: View, features: IntArray) -> Subproblem:
+        """The problem of these features (ascending), of which a view of all features knows the gradient."""
+        narrow = problem.restrict(features)
+        start = Weights(weights.at(features), None, len(features))
+        known = Evaluation(view.loss, view.gradient_of(features), narrow.diagonal(view.marginals))
+        return cls(narrow, features, problem.n_features, start, known)
+
+    def lifted(self, weights: Weights) -> Weights:
+        """Weights of the working set as weights of all features."""
+        return Weights(weights.values, self.features, self.n_features)
 
 
 @dataclass(frozen=True)
@@ -77,61 +107,38 @@ class WorkingSet:
 
     @property
     def requires(self) -> Requires:
-        """What the inner solver needs, and violations that tell features or groups apart."""
-        return replace(self.inner.requires, separable_or_groups=True)
+        """What the inner solver needs, and a violation for every feature or group."""
+        return (*self.inner.requires, SINGLE_OR_GROUPS, ELASTIC_OR_GROUPS)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every inner step, and with a certificate after every look at all features."""
         weights = start.nonzero()
         memory: InnerMemory = self.inner.new_memory()
-        features = weights.features
-        evaluations = round_number = 0
-        fresh = True  # nothing is known of the curvature
-        scale = None
+        features, scale = weights.features, None
         if len(weights.values):
             scale = look_at_all(problem, Weights.zeros(problem.n_features), self.slack).largest
+        evaluations = rounds = 0
+        fresh = True  # nothing is known of the curvature
         while True:
             view = look_at_all(problem, weights, self.slack)
             evaluations += 1
             scale = view.largest if scale is None else scale
-            converged = view.largest <= self.tol * scale
-            certified = Iterate(
-                weights, view.objective, evaluations, kkt=view.largest, gap=view.gap, phase="all features"
-            )
-            yield replace(certified, status=Status.CONVERGED if converged else None)
-            if converged:
+            certified = view.certificate(weights, evaluations)
+            if view.largest <= self.tol * scale:
+                yield replace(certified, status=Status.CONVERGED)
                 return
-            chosen = self.choose(view, weights, round_number)
+            yield certified
+            chosen = self.choose(view, weights, rounds)
             assert features is not None
             memory.carry(features, chosen)
             features = chosen
-            goal = 0.1 * view.largest if round_number < len(self.sizes) else 0.7 * self.tol * scale
-            most = self.steps[min(round_number, len(self.steps) - 1)]
-            used, best = 0, view.objective
-            narrow = problem.restrict(chosen)
-            first = Weights(weights.at(chosen), None, len(chosen))
-            diagonal = narrow.diagonal(view.marginals)
-            known = Known(view.loss, view.gradient_of(chosen), diagonal)
-            del view
-            for number, step in enumerate(self.inner.iterate(narrow, first, memory, known)):
-                weights = Weights(step.weights.values, chosen, problem.n_features)
-                used = step.evaluations
-                if number:
-                    phase = f"{len(chosen):,} features"
-                    yield replace(
-                        step,
-                        weights=weights,
-                        kkt=None,
-                        evaluations=evaluations + used,
-                        status=None,
-                        phase=phase,
-                    )
-                if step.status is not None or number >= most or (step.kkt is not None and step.kkt <= goal):
-                    break
-            evaluations += used
-            weights = weights.nonzero()
-            round_number += 1
-            if step.objective < best - 4 * np.finfo(float).eps * abs(best):  # rounding is no progress
+            goal = ROUGHLY * view.largest if rounds < len(self.sizes) else NEARLY * self.tol * scale
+            inside = Subproblem.of(problem, weights, view, chosen)
+            del view  # it is as large as all features
+            last = yield from self._solve(inside, memory, goal, rounds, evaluations)
+            evaluations, weights = last.evaluations, last.weights.nonzero()
+            rounds += 1
+            if last.objective < certified.objective - ROUNDING * abs(certified.objective):
                 fresh = False
             elif fresh:
                 yield replace(certified, evaluations=evaluations, status=Status.STALLED)
@@ -139,14 +146,35 @@ class WorkingSet:
             else:  # what was learnt of the curvature may have misled: once more without it
                 memory, fresh = self.inner.new_memory(), True
 
-    def choose(self, view: View, weights: Weights, round_number: int) -> IntArray:
+    def _solve(
+        self, inside: Subproblem, memory: InnerMemory, goal: float, rounds: int, before: int
+    ) -> Generator[Iterate, None, Iterate]:
+        """The inner solver's steps on a working set, after so many evaluations; returns the last."""
+        most = self.steps[min(rounds, len(self.steps) - 1)]
+        phase = f"{len(inside.features):,} features"
+        for number, step in enumerate(self.inner.iterate(inside.problem, inside.start, memory, inside.known)):
+            now = replace(
+                step,
+                weights=inside.lifted(step.weights),
+                kkt=None,
+                evaluations=before + step.evaluations,
+                status=None,
+                phase=phase,
+            )
+            if number:
+                yield now
+            if step.status is not None or number >= most or (step.kkt is not None and step.kkt <= goal):
+                break
+        return now
+
+    def choose(self, view: View, weights: Weights, rounds: int) -> IntArray:
         """The non-zero features and the steepest of the others, ascending; or their groups, as wholes."""
         active = weights.features
         assert active is not None
         if isinstance(view, GroupView):
             return view.with_groups(active, self.new_groups)
         assert isinstance(view, FeatureView)
-        size = max(self.sizes[min(round_number, len(self.sizes) - 1)], 2 * len(active))
+        size = max(self.sizes[min(rounds, len(self.sizes) - 1)], 2 * len(active))
         return view.with_steepest(active, size - len(active))
 
 
@@ -158,7 +186,12 @@ class View:
     objective: float
     largest: float
     gap: float | None
-    marginals: list[Any] = field(repr=False)  # of labels, batch by batch
+    marginals: Marginals = field(repr=False)
+
+    def certificate(self, weights: Weights, evaluations: int) -> Iterate:
+        """An iterate with these weights and their certificate."""
+        phase = "all features"
+        return Iterate(weights, self.objective, evaluations, kkt=self.largest, gap=self.gap, phase=phase)
 
     def gradient_of(self, features: IntArray) -> Array:
         """The gradient of the loss by some features (ascending) that were looked at."""
@@ -167,7 +200,7 @@ class View:
 
 @dataclass(frozen=True)
 class FeatureView(View):
-    """For penalties on single weights. Only steep features are known, and those that are not zero."""
+    """For penalties on single weights. Knows the features with a large gradient, and those that are not zero."""
 
     known: IntArray = field(repr=False)  # ascending
     gradient: Array = field(repr=False)  # theirs
@@ -212,79 +245,55 @@ class GroupView(View):
 
 
 def look_at_all(problem: Problem, weights: Weights, slack: float, narrow: Problem | None = None) -> View:
-    """Objective, the largest violation over all features or groups, who might come in, and a duality gap.
+    """Objective, the largest violation over all features or groups, the candidates to come in, and a duality gap.
 
-    `narrow` is the problem restricted to the features that have weights, if somebody has it already.
+    `narrow` is the problem restricted to the features that have weights, if the caller has it.
     """
-    penalty: Any = problem.penalty
-    if penalty.groups is not None:
+    if problem.penalty.groups is not None:
         return look_at_groups(problem, weights)
     active = weights.features
     assert active is not None
-    mine = penalty.restrict(active)
-    steep = _steep(problem, weights, slack, narrow)
-    objective = steep.loss + mine.value(weights.values)
-    others = ~np.isin(steep.features, active, assume_unique=True)
-    known = np.concatenate([active, steep.features[others]])
-    gradient = np.concatenate([steep.of_active, steep.gradient[others]])
-    excess = np.abs(gradient) - (
-        penalty.l1_strength if penalty.weight is None else penalty.l1_strength[known]
-    )
+    mine, l1 = problem.penalty.restrict(active), SEPARABLE.of(problem).l1_strength
+    screened = problem.screen(weights, slack * l1, narrow)
+    objective = screened.loss + mine.value(weights.values)
+    others = ~np.isin(screened.features, active, assume_unique=True)
+    known = np.concatenate([active, screened.features[others]])
+    gradient = np.concatenate([screened.of_active, screened.gradient[others]])
+    excess = np.abs(gradient) - (l1[known] if isinstance(l1, np.ndarray) and l1.ndim else l1)
     largest = max(
-        float(np.max(mine.violation(weights.values, steep.of_active), initial=0.0)),
+        float(np.max(mine.violation(weights.values, screened.of_active), initial=0.0)),
         float(np.max(excess[len(active) :], initial=0.0)),
     )
     order = np.argsort(known, kind="stable")
     known, gradient, excess = known[order], gradient[order], excess[order]
-    a = steep.loss - dot(weights.values, steep.of_active)
-    # Features that are not steep do not reach the threshold, so they do not matter to the dual norm.
-    gap = _gap(problem, objective, a, gradient, penalty.restrict(known))
-    return FeatureView(steep.loss, objective, largest, gap, steep.marginals, known, gradient, excess)
-
-
-def _steep(problem: Problem, weights: Weights, slack: float, narrow: Problem | None) -> Steep:
-    """Features above `slack` of their threshold: by screening, or out of the gradient of all of them."""
-    penalty: Any = problem.penalty
-    active = weights.features
-    assert active is not None
-    if problem.can_screen and penalty.weight is None:
-        return problem.steep(weights.values, active, slack * penalty.l1, narrow)
-    marginals: list[Any] = []
-    loss, gradient = problem.loss_and_full_gradient(weights.values, active, marginals)
-    found = []
-    for first in range(0, problem.n_features, BLOCK):
-        part = slice(first, min(first + BLOCK, problem.n_features))
-        threshold = penalty.l1_strength if penalty.weight is None else penalty.l1_strength[part]
-        found.append(np.flatnonzero(np.abs(gradient[part]) > slack * threshold) + first)
-    features = np.concatenate([np.zeros(0, np.int64), *found])
-    return Steep(loss, features, gradient[features], gradient[active], marginals)
+    a = screened.loss - dot(weights.values, screened.of_active)
+    # Features that were not found do not reach the threshold, so they do not matter to the dual norm.
+    gap = _gap(problem, objective, a, gradient, problem.penalty.restrict(known))
+    return FeatureView(screened.loss, objective, largest, gap, screened.marginals, known, gradient, excess)
 
 
 def look_at_groups(problem: Problem, weights: Weights) -> GroupView:
     """The same for a penalty on groups."""
-    active = weights.features
+    active, penalty, groups = weights.features, problem.penalty, problem.penalty.groups
     assert active is not None
-    marginals: list[Any] = []
-    loss, gradient = problem.loss_and_full_gradient(weights.values, active, marginals)
-    penalty: Any = problem.penalty
-    objective = loss + penalty.restrict(active).value(weights.values)
-    gap = _gap(problem, objective, loss - dot(weights.values, gradient[active]), gradient, penalty)
-    violation, free = (
-        penalty.group_violation(weights.dense(), gradient),
-        never_dropped(penalty, problem.n_features),
-    )
+    assert groups is not None
+    there = problem.evaluate(weights, marginals=True)
+    objective = there.loss + penalty.restrict(active).value(weights.values)
+    a = there.loss - dot(weights.values, there.gradient[active])
+    gap = _gap(problem, objective, a, there.gradient, penalty)
+    w, free = weights.dense(), never_dropped(penalty, problem.n_features)
+    violation = penalty.group_violation(w, there.gradient)
     largest = float(np.max(violation, initial=0.0))
-    if len(free):  # what no group has counts too: biases, for one
-        of_free = penalty.violation(weights.dense(), gradient)[free]
-        largest = max(largest, float(np.max(of_free)))
-    return GroupView(loss, objective, largest, gap, marginals, gradient, penalty.groups, violation, free)
+    if len(free):  # features in no group count too: biases, for one
+        largest = max(largest, float(np.max(penalty.violation(w, there.gradient)[free])))
+    return GroupView(
+        there.loss, objective, largest, gap, there.marginals, there.gradient, groups, violation, free
+    )
 
 
-def _gap(problem: Problem, objective: float, a: float, gradient: Array, penalty: Any) -> float | None:
-    """How much lower the optimum can be, where that is known: a convex loss, a penalty on all features."""
-    # With missing labels the problem is not convex, and neither is what belief propagation takes for log Z.
-    convex = all(batch.structure.exact and not some_missing(batch.gold) for batch in problem.batches)
-    if problem.loss.name != "log" or not convex:
+def _gap(problem: Problem, objective: float, a: float, gradient: Array, penalty: Penalty) -> float | None:
+    """How much lower the optimum can be, where that is known: a convex log loss, a penalty on all features."""
+    if problem.loss.name != "log" or not problem.convex:
         return None
     bound = lower_bound(a, gradient, penalty)
     return objective - bound if bound > 0 else None

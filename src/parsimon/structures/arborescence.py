@@ -245,10 +245,6 @@ class Arborescence:
     def _settings(self) -> dict[str, Any]:
         return {"projective": self.projective, "single_root": self.single_root}
 
-    def keeping(self) -> Self:
-        """Itself: its parts stay valid."""
-        return self
-
     def _known(self, output: IntArray) -> BoolArray:
         return np.asarray(output) >= 0
 
@@ -392,7 +388,7 @@ class LabelledArborescence(Arborescence):
 
 
 def _number(cost: float | Array) -> float:
-    """The cost of a wrong head; heads have no names that a table could tell apart."""
+    """The cost of a wrong head; heads have no names, so it cannot be a table."""
     if isinstance(cost, np.ndarray):
         raise ParsimonError("the cost of a wrong head must be one number, not a table of costs.")
     return cost

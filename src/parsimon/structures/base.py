@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 from parsimon.arrays import Array, IntArray
+
+# Numbers for parts (scores, marginals, indicators), in an object whose kind a structure and its design agree on:
+# `ChainParts`, `FlatParts`, … It has an array `node`, and `subtract(other)` and `scale(factor)` in place.
+Parts: TypeAlias = Any
+# The outputs of a batch: an array of labels, or of numbers, or a `Table`. The structure knows which.
+Gold: TypeAlias = Any
 
 
 class Oracle(Enum):
@@ -45,42 +51,42 @@ class Structure(Protocol):
         """How much every instance counts; None if each counts once."""
         ...
 
-    def argmax(self, scores: Any) -> tuple[Array, IntArray]:
+    def argmax(self, scores: Parts) -> tuple[Array, IntArray]:
         """The best output of every instance, and its score."""
         ...
 
-    def cost_argmax(self, scores: Any, gold: IntArray, cost: float | Array) -> tuple[Array, IntArray]:
+    def cost_argmax(self, scores: Parts, gold: Gold, cost: float | Array) -> tuple[Array, IntArray]:
         """The output with the largest score + cost, and that value.
 
         The cost is that of one wrong label, whichever it is, or a table of (gold, given) with a zero diagonal.
         """
         ...
 
-    def augment(self, scores: Any, gold: IntArray, cost: float | Array) -> Any:
+    def augment(self, scores: Parts, gold: Gold, cost: float | Array) -> Parts:
         """New scores, with the cost of wrong labels added."""
         ...
 
-    def marginals(self, scores: Any) -> tuple[Array, Any]:
+    def marginals(self, scores: Parts) -> tuple[Array, Parts]:
         """log Z of every instance, and the marginals of all parts (may overwrite `scores`)."""
         ...
 
-    def variances(self, marginals: Array) -> Any:
+    def variances(self, marginals: Array) -> Parts:
         """p(1 − p) of every part, or nearly, from the marginals of labels: the second derivative by its score."""
         ...
 
-    def score(self, scores: Any, output: IntArray) -> Array:
+    def score(self, scores: Parts, output: Gold) -> Array:
         """The score of a complete output of every instance."""
         ...
 
-    def indicators(self, output: IntArray) -> Any:
+    def indicators(self, output: IntArray) -> Parts:
         """The parts that an output is made of."""
         ...
 
-    def add_output(self, parts: Any, output: IntArray, times: float) -> None:
+    def add_output(self, parts: Parts, output: Gold, times: float) -> None:
         """parts += times · indicators(output)."""
         ...
 
-    def expected_cost(self, parts: Any, gold: IntArray, cost: float | Array) -> float:
+    def expected_cost(self, parts: Parts, gold: Gold, cost: float | Array) -> float:
         """Σ_y μ(y)·cost(gold, y) over all labels, where `parts` is μ − gold; instances count by their weights."""
         ...
 
@@ -88,7 +94,7 @@ class Structure(Protocol):
         """The logarithm of how many outputs every instance has."""
         ...
 
-    def constrain(self, scores: Any, output: IntArray) -> Any:
+    def constrain(self, scores: Parts, output: IntArray) -> Parts:
         """Scores under which only outputs that agree with the given labels are possible."""
         ...
 
@@ -96,10 +102,41 @@ class Structure(Protocol):
         """Σ weight · value over instances."""
         ...
 
-    def cost(self, gold: IntArray, output: IntArray, cost: float | Array) -> Array:
+    def cost(self, gold: Gold, output: IntArray, cost: float | Array) -> Array:
         """What every instance's output costs: so much for a wrong label, or as a table of (gold, given) says."""
         ...
 
-    def part(self, first: int, last: int) -> tuple[Any, slice]:
+    def part(self, first: int, last: int) -> tuple[Self, slice]:
         """The instances from `first` to before `last`, and where in an output array they are."""
+        ...
+
+
+@runtime_checkable
+class CountsInstances(Protocol):
+    """A structure that weighs numbers of instances one by one."""
+
+    def counted(self, values: Array) -> Array:
+        """Every instance's numbers times its weight."""
+        ...
+
+
+@runtime_checkable
+class RecordsOrigins(Protocol):
+    """A structure whose parts can say which recursions and outputs they were made of, as screening needs to know."""
+
+    def with_own_memory(self) -> Self:
+        """The same instances; parts record their origins, and stay valid when those of other batches are made."""
+        ...
+
+
+@runtime_checkable
+class AnswersConditionals(Protocol):
+    """A structure that knows the probability of each label given all others."""
+
+    def conditionals(self, scores: Parts, gold: Gold) -> tuple[Array, Parts, Array]:
+        """−Σ_v log p(y_v | others) of every instance, its derivatives by part scores, and means and variances."""
+        ...
+
+    def conditional_variances(self, moments: Array) -> Parts:
+        """The second derivatives by part scores, or nearly."""
         ...

@@ -38,7 +38,7 @@ class ChainParts:
 
     ``node[t, y]``: label y at token t. ``pair[k, x, y]``: label x followed by y in a step whose matrix is k.
     ``single[e]``: a single pair of labels in steps of a row (see `PairLayout`). All steps of one kind or row are
-    scored alike, so their marginals are summed. A chain that is `keeping` also says what its parts came from.
+    scored alike, so their marginals are summed. A chain `with_own_memory` also records what its parts came from.
     """
 
     node: Array  # (n_tokens, Y)
@@ -167,8 +167,8 @@ class Chain:
     def _take_part(self, where: slice) -> None:
         """Leaves only some tokens; for what a structure knows of tokens beyond their number."""
 
-    def keeping(self) -> Self:
-        """The same sequences; its parts say what they came from, and stay valid when others are made."""
+    def with_own_memory(self) -> Self:
+        """The same sequences; its parts record what they came from, and stay valid when others are made."""
         other = copy(self)
         other._workspace = None
         return other

@@ -142,10 +142,6 @@ class Flat(Weighted):
         weights = None if self.weights is None else self.weights[first:last]
         return Flat(last - first, self.n_labels, weights), slice(first, last)
 
-    def keeping(self) -> Flat:
-        """Itself: its parts stay valid."""
-        return self
-
 
 class Real(Weighted):
     """A batch of instances with a number each, which has a normal distribution around its score: least squares.
@@ -173,7 +169,3 @@ class Real(Weighted):
     def add_output(self, parts: FlatParts, output: Array, times: float) -> None:
         """parts += times · y."""
         parts.node[:, 0] += times * self.counted(np.asarray(output, np.float64))
-
-    def keeping(self) -> Real:
-        """Itself."""
-        return self

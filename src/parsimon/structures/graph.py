@@ -101,8 +101,8 @@ class Graph:
             found = np.flatnonzero(wrong)
             if len(found):
                 e = int(found[0])
-                told = why.format(u=u[e], v=v[e], first=first[e], last=last[e] - 1)
-                raise ParsimonError(f"edge {e} is ({u[e]}, {v[e]}), {told}.")
+                reason = why.format(u=u[e], v=v[e], first=first[e], last=last[e] - 1)
+                raise ParsimonError(f"edge {e} is ({u[e]}, {v[e]}), {reason}.")
 
     @classmethod
     def single(cls, arity: IntArray | Sequence[int], edges: Any) -> Graph:

@@ -1,4 +1,4 @@
-"""What a pairwise Markov random field asks of inference, and what it is told of how that went."""
+"""What a pairwise Markov random field asks of inference, and a report of how well that went."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class InferenceReport:
 
     @classmethod
     def exact(cls, n_instances: int) -> InferenceReport:
-        """Inference that leaves nothing to be desired."""
+        """The report of exact inference."""
         zeros = np.zeros(n_instances)
         return cls(np.ones(n_instances, np.int32), zeros, zeros, np.ones(n_instances, bool))
 
@@ -59,5 +59,5 @@ class Inference(Protocol):
         ...
 
     def engine(self, graph: Graph, threads: int) -> Engine:
-        """Gets to work on a graph."""
+        """The inference of a graph."""
         ...

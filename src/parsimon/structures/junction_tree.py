@@ -37,13 +37,13 @@ class JunctionTree:
     exact: ClassVar[bool] = True
 
     def engine(self, graph: Graph, threads: int) -> BucketElimination:
-        """Gets to work on a graph; on one thread."""
+        """The inference of a graph, on one thread."""
         return BucketElimination(self, graph)
 
 
 @dataclass(frozen=True)
 class BucketTree:
-    """The buckets of variables that hang together, in the order in which their variables are eliminated.
+    """The buckets of connected variables, in the order in which their variables are eliminated.
 
     A bucket is the variable and those it meets, which are all eliminated later and are in the same order. It sends its
     message to the bucket of the first of these.
@@ -60,7 +60,7 @@ class BucketTree:
 
 
 def bucket_trees(graph: Graph, edges: IntArray, max_states: int) -> list[BucketTree]:
-    """A tree for every set of variables that hang together through the given edges.
+    """A tree for every set of variables that the given edges connect.
 
     >>> import numpy as np
     >>> from parsimon.structures import Graph
@@ -117,7 +117,7 @@ class Plan:
 
 
 def _components(neighbours: list[set[int]]) -> list[int]:
-    """The lowest variable that each hangs together with."""
+    """The lowest variable that each is connected with."""
     found = [-1] * len(neighbours)
     for root in range(len(neighbours)):
         waiting = [root] if found[root] < 0 else []
@@ -132,7 +132,7 @@ def _components(neighbours: list[set[int]]) -> list[int]:
 def _min_fill(
     neighbours: list[set[int]], arity: list[int], max_states: int
 ) -> tuple[list[int], list[set[int]]]:
-    """An order of elimination, and whom each variable meets; `neighbours` is used up."""
+    """An order of elimination, and the neighbours of each variable then; `neighbours` is used up."""
 
     def price(v: int) -> tuple[int, int, int]:
         missing = sum(b not in neighbours[a] for a, b in combinations(neighbours[v], 2))

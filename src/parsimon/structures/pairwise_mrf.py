@@ -107,10 +107,6 @@ class PairwiseMRF(Weighted):
         other.first = self.first + first
         return other, slice(int(self.graph.node_start[first]), int(self.graph.node_start[last]))
 
-    def keeping(self) -> PairwiseMRF:
-        """Itself: its parts stay valid."""
-        return self
-
     # --- inference ----------------------------------------------------------------------------------------------------
 
     def argmax(self, scores: MRFParts) -> tuple[Array, IntArray]:

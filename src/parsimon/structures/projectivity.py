@@ -1,4 +1,4 @@
-"""Trees whose arcs do not cross, with the root standing before all tokens; and what is nearest to one that is not."""
+"""Trees whose arcs do not cross, with the root standing before all tokens; and the nearest such tree to any other."""
 
 from __future__ import annotations
 

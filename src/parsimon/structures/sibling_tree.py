@@ -16,8 +16,8 @@ from parsimon.structures.tree import Tree
 class SiblingTree(Tree):
     """A batch of trees with two steps into each node: from its parent, and from the child of that parent before it.
 
-    Steps are numbered 2t and 2t + 1, and so are their kinds. What is said of `Tree` holds here too. `possible` (rows:
-    none for roots, then every label of the parent; columns: the node's own) says which labels may be below which.
+    Steps are numbered 2t and 2t + 1, and so are their kinds. Otherwise this is a `Tree`. `possible` (rows: none for
+    roots, then every label of the parent; columns: the node's own) says which labels may be below which.
 
     The graph of such steps has cycles, all of them triangles of a parent and two neighbours among its children. So a
     node of the tree in which nodes hang on the sibling before (see `attach_to_siblings`) gets a pair for a label: its
@@ -54,7 +54,7 @@ class SiblingTree(Tree):
         self._forests = None
 
     def _lay_out(self, layout: PairLayout) -> None:
-        """What is compiled of this very structure is the steps from parents; labels are no pairs there."""
+        """This structure's own compiled part has the steps from parents, with single labels."""
         from_parent, from_sibling = np.ascontiguousarray(layout.kind.reshape(-1, 2).T)
         super()._lay_out(PairLayout(from_parent, layout.n_kinds))
         self.layout = layout

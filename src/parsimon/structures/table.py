@@ -1,4 +1,4 @@
-"""Tables of discrete columns: many outputs of one Markov random field, as what it is to learn from."""
+"""Tables of discrete columns: many outputs of one Markov random field, to learn from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = 4096  # taken at a time
 
 
 class Table:
-    """Rows of states, of which a structure takes the mean: an instance of weight `total` has learnt them all.
+    """Rows of states, of which a structure takes the mean: one instance of weight `total` stands for all of them.
 
     Rows count by their weights, if there are any. How often two states occur together is counted once, for all pairs of
     variables; whichever edges a graph has, their shares are then only looked up.

@@ -16,9 +16,9 @@ from parsimon.structures.workspace import Workspace
 class Tree(Chain):
     """A batch of rooted trees or forests, nodes laid end to end.
 
-    A chain is a tree in which every token is the only child of the token before it, and what is said of chains holds
-    here too, with nodes for tokens and the edge from a node's parent for the step into a token: scores are
-    `ChainParts`, edges are scored by matrices (parent's label, child's label) that edges of one kind share.
+    A chain is a tree in which every token is the only child of the token before it. So this is a `Chain` with nodes
+    for tokens, and the edge from a node's parent for the step into a token: scores are `ChainParts`, edges are
+    scored by matrices (parent's label, child's label) that edges of one kind share.
 
     `parent` has the number of each node's parent within the batch, −1 for roots; nodes of an instance may come in any
     order. `allowed` (node kinds × labels) says which labels a node may have, by its `node_kind`.

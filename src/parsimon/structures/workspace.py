@@ -1,4 +1,4 @@
-"""Memory that is used again and again."""
+"""Scratch memory that is reused."""
 
 from __future__ import annotations
 

@@ -86,10 +86,10 @@ def test_the_gradient_by_finite_differences() -> None:
         ) / 2e-6
         assert gradient[k] == pytest.approx(slope, abs=1e-6)
     some = np.flatnonzero(rng.random(len(w)) < 0.5)
-    steep = task.problem.steep(w[some], some, 0.0)
+    screened = task.problem.screen(Weights(w[some], some, len(w)), 0.0)
     full = np.where(np.isin(np.arange(len(w)), some), w, 0.0)
     np.testing.assert_allclose(
-        steep.gradient, task.problem.loss_and_gradient(full)[1][steep.features], atol=1e-10
+        screened.gradient, task.problem.loss_and_gradient(full)[1][screened.features], atol=1e-10
     )
 
 
