@@ -93,7 +93,12 @@ class Labelling:
     ) -> SequenceTraining:
         """With these settings."""
         return SequenceTraining(
-            penalty=penalty, solver=solver, callback=callbacks, n_jobs=threads, order=self.order
+            penalty=penalty,
+            solver=solver,
+            callback=callbacks,
+            n_jobs=threads,
+            order=self.order,
+            dev_metric=self.metric,
         )
 
 
@@ -168,7 +173,7 @@ def solved(
     way = Way()
     training = given.training(penalty, ProcessorTime(solver, limit), [way], threads)
     task = training.prepare(given.space, *given.train)
-    score = task.development_score(*given.test, given.metric, threads)
+    score = task.development_score(given.test)
     way.begin()
     began, busy = time.perf_counter(), time.process_time()
     result = training.solve(task, Weights.zeros(task.problem.n_features))

@@ -224,6 +224,23 @@ def test_a_path_out_of_time_ends_with_what_it_has(name: str, place: str, late: A
     assert dump_model(resumed) == dump_model(whole)
 
 
+@pytest.mark.parametrize("iteration", [0, 1])
+@pytest.mark.parametrize("place", ["strength 1 of 8", "strength 3 of 8"])
+def test_time_that_is_over_within_a_fit(
+    place: str, iteration: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nothing is kept of what followed from a fit that was cut short."""
+    training, whole = PLACES["criterion"][0], undisturbed("criterion")
+    clock, passed = time.perf_counter, [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: clock() + passed[0])
+    safe = replace(training, checkpoint=tmp_path / "run", time_limit=LIMIT)
+    model = run(safe, Phases(place, iteration, lambda: passed.__setitem__(0, 2 * LIMIT)))
+    assert model.path is not None
+    assert not model.path.complete
+    assert np.all(np.isfinite(model.path.scores))
+    assert dump_model(run(replace(safe, time_limit=None, resume=True))) == dump_model(whole)
+
+
 def test_halves_out_of_time_are_left_out(late: Any, tmp_path: Path) -> None:
     training, whole = PLACES["halves"][0], undisturbed("halves")
     safe = replace(training, checkpoint=tmp_path / "run", time_limit=LIMIT)

@@ -42,12 +42,14 @@ def by_criterion(
         complete = result.status is not Status.TIME
         edges = task.edges_of(result.weights)
         score = known.get(edges.tobytes())
-        if score is None:
+        if complete and score is None:
             problem = judge.problem(task, alpha)
-            score, judged = _judged(judge, task, problem, edges, result.weights, gamma, run, number)
-            complete = complete and judged
+            score = _judged(judge, task, problem, edges, result.weights, gamma, run, number)
+            complete = score is not None
         if not complete and scores:  # what is not finished is left out
             break
+        if score is None:  # but for the first, so that there is one
+            score = _score(judge, task, judge.problem(task, alpha), edges, result.weights, gamma)
         known[edges.tobytes()] = score
         scores.append(score)
         n_edges.append(len(edges))
@@ -75,15 +77,18 @@ def _judged(
     gamma: float,
     run: Run,
     number: int,
-) -> tuple[float, bool]:
-    """Minus the criterion of some edges, their weights learnt again; and whether there was time for that."""
+) -> float | None:
+    """Minus the criterion of some edges, their weights learnt again; None if there was no time for that."""
     name = f"refit of strength {number}"
     refit = judge.refit(problem, task, edges, start, run, name, needed=True)
-    score = partial(_score, judge, task, problem, edges, refit.weights, gamma)
     if refit.status is Status.TIME:
-        return score(), False
-    name = f"score of strength {number}"
-    return run.once(name, score, lambda value: {"score": value}, lambda told: float(told["score"])), True
+        return None
+    return run.once(
+        f"score of strength {number}",
+        partial(_score, judge, task, problem, edges, refit.weights, gamma),
+        lambda score: {"score": score},
+        lambda told: float(told["score"]),
+    )
 
 
 def _score(
