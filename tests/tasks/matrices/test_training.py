@@ -48,7 +48,7 @@ class Killed(Exception):
 
 
 def killer(after: int) -> Any:
-    """Kills a run when it has told of so many rounds in all."""
+    """Kills a run after so many rounds in all."""
     rounds = iter(range(1, 10_000))
 
     def kill(event: Any) -> None:
