@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import resource
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from memory_in_use import memory_in_use
 from parsimon.errors import ParsimonError
 from parsimon.memory import at_most, format_size, parse_size
 
@@ -27,8 +27,7 @@ def test_what_is_no_size_is_refused(text: str) -> None:
 
 def test_a_limit_is_kept_to_and_lifted_again() -> None:
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    status = Path("/proc/self/status").read_text().splitlines()
-    used = int(next(line.split()[1] for line in status if line.startswith("VmData"))) << 10
+    used = memory_in_use()
     with pytest.raises(ParsimonError, match="more than"), at_most(used + (200 << 20)):
         np.ones(500 << 20, np.uint8)
     assert resource.getrlimit(resource.RLIMIT_DATA) == before

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from parsimon.features import Columns, TemplateSet, read_columns, read_labelled
     from parsimon.penalties import L1, L2, ElasticNet
     from parsimon.tasks.documents.model import DocumentModel
+    from parsimon.tasks.matrices.model import MatrixModel
     from parsimon.tasks.model_file import load_model, save_model
     from parsimon.tasks.networks.model import NetworkModel
     from parsimon.tasks.parsing.model import ParserModel
@@ -42,6 +43,7 @@ _HOME = {
     "OverlappingGroupLassoRegressor": "parsimon.estimators",
     "OverlappingGroupLassoRegressorCV": "parsimon.estimators",
     "DocumentModel": "parsimon.tasks.documents.model",
+    "MatrixModel": "parsimon.tasks.matrices.model",
     "NetworkModel": "parsimon.tasks.networks.model",
     "ParserModel": "parsimon.tasks.parsing.model",
     "SequenceModel": "parsimon.tasks.sequences.model",
@@ -66,6 +68,7 @@ __all__ = [
     "DocumentModel",
     "ElasticNet",
     "MarkovNetwork",
+    "MatrixModel",
     "NetworkModel",
     "OverlappingGroupLassoClassifier",
     "OverlappingGroupLassoClassifierCV",

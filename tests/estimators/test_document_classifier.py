@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ from parsimon.penalties import GroupLasso, OverlappingGroupLasso, SentenceLasso
 from parsimon.penalties.groups import Groups
 from parsimon.tasks.documents.model import DocumentModel
 from parsimon.tasks.documents.training import DocumentTraining
+from parsimon.tasks.matrices.model import MatrixModel
+from parsimon.tasks.options import options_of
 
 TOPICS = {
     "food": ["soup", "bread", "salt", "spoon", "bake"],
@@ -88,9 +92,9 @@ def test_making_one_checks_nothing() -> None:
 
 
 def test_parameters_are_those_of_document_training() -> None:
-    names = set(DocumentTraining.__dataclass_fields__)
-    renamed = {"max_iter": "max_iter", "threads": "n_jobs", "seed": "random_state"}
-    assert {renamed.get(name, name) for name in names} <= set(DocumentClassifier().get_params())
+    assert set(options_of(DocumentTraining)) <= set(DocumentClassifier().get_params())
+    text = str(DocumentClassifier.__doc__)
+    assert all(f"    {name} : " in text for name in DocumentClassifier().get_params())
 
 
 def test_clone_and_pickle(classifier: DocumentClassifier) -> None:
@@ -220,8 +224,8 @@ def test_saving(classifier: DocumentClassifier, tmp_path: Path) -> None:
 def test_a_development_set_stops_the_papers_way() -> None:
     documents, y = make_texts(("food", "space"), 20, seed=1)
     fitted = DocumentClassifier(stopping="paper", rho=1.0).fit(TOKENS, Y, dev=(documents, y))
-    scores = [event.dev for event in fitted.history_]
-    assert fitted.score(documents, y) == max(scores)
+    scores = [event["dev"] for event in fitted.history_]
+    assert fitted.score(documents, y) == pytest.approx(max(scores), abs=1e-6)
     plain = DocumentClassifier(stopping="paper", rho=1.0, max_iter=4).fit(TOKENS, Y)
     assert plain.n_iter_ == 5
 
@@ -235,7 +239,7 @@ def test_a_share_is_kept_aside(data: Any) -> None:
     assert len(one.held_out_) == 9
     assert one.coef_.tobytes() == two.coef_.tobytes()
     assert one.held_out_.tolist() != other.held_out_.tolist()
-    assert all(event.dev is not None for event in one.history_)
+    assert all("dev" in event for event in one.history_)
 
 
 @pytest.mark.parametrize(("penalty", "data"), [("sentence", TOKENS3), ("ridge", MATRIX)])
@@ -277,7 +281,7 @@ def test_threads_do_not_change_bits(penalty: str, data: Any) -> None:
 def test_callback() -> None:
     seen: list[Any] = []
     fitted = DocumentClassifier("lasso", callback=seen.append).fit(TEXTS, Y)
-    assert seen == fitted.history_
+    assert [event.iteration for event in seen] == [event["iteration"] for event in fitted.history_]
 
 
 # ---- matrices ----------------------------------------------------------------------------------------------
@@ -356,17 +360,21 @@ def test_documents_are_told_from_matrices(X: Any, expected: bool) -> None:
         (
             {"penalty": "none"},
             TEXTS,
-            "there is no penalty 'none'; choose from ridge, lasso, elastic-net, sentence",
+            "penalty must be one of ridge, lasso, elastic-net, sentence, not 'none'",
         ),
         ({}, MATRIX, "a matrix has no groups by sentence; give groups as lists of columns"),
         ({"penalty": GroupLasso(1.0)}, MATRIX, "a matrix has no groups by sentence"),
         ({"groups": [[0, D]]}, MATRIX, f"group 0 has column {D}, but columns of X go from 0 to {D - 1}"),
-        ({"groups": "chapter"}, TEXTS, "there is no unit 'chapter'"),
+        (
+            {"groups": "chapter"},
+            TEXTS,
+            "groups must be one of sentence, paragraph, document, window, not 'chapter'",
+        ),
         ({"penalty": "lasso", "stopping": "paper"}, TEXTS, "the paper's stopping is ADMM's"),
-        ({"stopping": "never"}, TEXTS, "stopping is 'never'; give certified or paper"),
-        ({"rho": -1.0}, TEXTS, "rho must be above zero, not -1.0"),
+        ({"stopping": "never"}, TEXTS, "stopping must be one of certified, paper, not 'never'"),
+        ({"rho": -1.0}, TEXTS, "rho must be a number above zero, not -1.0"),
         ({"dev_share": 1.5}, TEXTS, "dev_share is 1.5; give a share"),
-        ({"n_jobs": 0}, TEXTS, "n_jobs must not be 0"),
+        ({"n_jobs": 0}, TEXTS, "n_jobs must be a whole number and not 0"),
         ({"penalty": "lasso"}, "one text", "X is a single string; give a list of documents"),
         ({"penalty": "lasso"}, TextReader().read(TEXTS), "X is a Corpus; give the documents"),
     ],
@@ -378,7 +386,7 @@ def test_mistakes(parameters: dict[str, Any], X: Any, said: str) -> None:
     assert ". " not in str(caught.value)
 
 
-def test_mistakes_after_fitting(classifier: DocumentClassifier, tmp_path: Path) -> None:
+def test_mistakes_after_fitting(classifier: DocumentClassifier) -> None:
     on_matrix = DocumentClassifier("ridge").fit(MATRIX, Y3)
     with pytest.raises(ParsimonError, match="fitted to a matrix, but X has documents; give the same form"):
         on_matrix.predict(TEXTS)
@@ -386,8 +394,6 @@ def test_mistakes_after_fitting(classifier: DocumentClassifier, tmp_path: Path) 
         classifier.predict(np.zeros((1, classifier.n_features_in_)))
     with pytest.raises(ParsimonError, match="only documents can be explained"):
         on_matrix.explain(TEXTS)
-    with pytest.raises(ParsimonError, match="has no model file; pickle it"):
-        on_matrix.save(tmp_path / "model")
     with pytest.raises(ParsimonError, match="relevant sentences only if these are the groups"):
         DocumentClassifier("ridge").fit(TEXTS, Y).explain(TEXTS, training=True)
     with pytest.raises(ParsimonError, match="dev_share and dev are both given"):
@@ -396,3 +402,107 @@ def test_mistakes_after_fitting(classifier: DocumentClassifier, tmp_path: Path) 
         DocumentClassifier().fit(TEXTS, ["a"] * len(TEXTS))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         DocumentClassifier().fit(TEXTS, Y[:3])
+
+
+# ---- runs and files ----------------------------------------------------------------------------------------
+
+
+class Killed(Exception):
+    pass
+
+
+def kill_at(iteration: int) -> Any:
+    def kill(event: Any) -> None:
+        if event.iteration == iteration:
+            raise Killed
+
+    return kill
+
+
+@pytest.mark.parametrize("penalty", ["ridge", "sentence"])
+def test_a_classifier_of_a_matrix_is_saved_like_any_other(penalty: str, tmp_path: Path) -> None:
+    parameters: Any = {} if penalty == "ridge" else {"groups": GROUPS}
+    fitted = DocumentClassifier(penalty, **parameters).fit(MATRIX, Y3)
+    assert isinstance(fitted.model_, MatrixModel)
+    fitted.save(tmp_path / "m")
+    loaded = DocumentClassifier.load(tmp_path / "m")
+    for other in (loaded, pickle.loads(pickle.dumps(fitted))):
+        assert np.array_equal(other.predict_proba(MATRIX), fitted.predict_proba(MATRIX))
+        assert other.predict(MATRIX).tolist() == fitted.predict(MATRIX).tolist()
+        assert np.array_equal(other.coef_, fitted.coef_)
+        assert other.gap_ == fitted.gap_
+    assert (fitted.model_.groups is None) == (penalty == "ridge")
+    with pytest.raises(ParsimonError, match="fitted to a matrix, but X has documents"):
+        loaded.predict(TEXTS)
+
+
+def test_what_pickles_keep_of_texts(classifier: DocumentClassifier) -> None:
+    again = pickle.loads(pickle.dumps(classifier))
+    assert again.coef_.tobytes() == classifier.coef_.tobytes()
+    assert again.intercept_.tobytes() == classifier.intercept_.tobytes()
+    assert again.vocabulary_ == classifier.vocabulary_
+    np.testing.assert_array_equal(again.relevance_, classifier.relevance_)
+    assert again.explain(TEXTS, training=True) == classifier.explain(TEXTS, training=True)
+
+
+def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
+    from parsimon import SequenceLabeler
+
+    SequenceLabeler(l1=0.1).fit([[{"w": "a"}, {"w": "b"}]] * 3, [["A", "B"]] * 3).save(tmp_path / "m")
+    with pytest.raises(ParsimonError, match="sequence model, but a document or matrix model is needed here"):
+        DocumentClassifier.load(tmp_path / "m")
+
+
+def test_a_loaded_classifier_has_the_loss_of_its_training(tmp_path: Path) -> None:
+    DocumentClassifier("lasso", l1=0.5, loss="hinge").fit(TEXTS, Y).save(tmp_path / "m")
+    assert not hasattr(DocumentClassifier.load(tmp_path / "m"), "predict_proba")
+
+
+def test_positional_parameters() -> None:
+    assert DocumentClassifier("lasso").penalty == "lasso"
+    with pytest.raises(TypeError):
+        DocumentClassifier("lasso", 1.0)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("parameters", "data"), [({}, TOKENS3), ({"groups": GROUPS}, MATRIX)])
+@pytest.mark.parametrize("stopping", ["certified", "paper"])
+def test_killed_and_resumed(stopping: str, parameters: dict[str, Any], data: Any, tmp_path: Path) -> None:
+    settings: Any = {"stopping": stopping, "tol": 1e-6, "rho": 1.0, **parameters}
+    whole = DocumentClassifier(**settings).fit(data, Y3)
+    safe: Any = {"checkpoint": tmp_path / "run", "checkpoint_every": 1e-9}
+    with pytest.raises(Killed):
+        DocumentClassifier(**settings, **safe, callback=kill_at(5)).fit(data, Y3)
+    resumed = DocumentClassifier(**settings, **safe, resume=True).fit(data, Y3)
+    if stopping == "paper":
+        assert resumed.coef_.tobytes() == whole.coef_.tobytes()
+    else:
+        assert resumed.objective_ == pytest.approx(whole.objective_, rel=1e-5)
+    np.testing.assert_array_equal(resumed.relevance_ > 0, whole.relevance_ > 0)
+    with pytest.raises(ParsimonError, match="belongs to other data, templates or settings"):
+        DocumentClassifier(**settings, **safe, resume=True, class_weight="balanced").fit(data[1:], Y3[1:])
+
+
+@pytest.mark.parametrize(("penalty", "data"), [("sentence", TOKENS3), ("lasso", MATRIX)])
+def test_ctrl_c_and_limits_of_time(penalty: str, data: Any) -> None:
+    def interrupt(event: Any) -> None:
+        if event.iteration == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    fitted = DocumentClassifier(penalty, tol=1e-14, callback=interrupt).fit(data, Y3)
+    assert "interrupted" in fitted.status_
+    assert fitted.n_iter_ in (2, 3)
+    assert fitted.predict(data).shape == (30,)
+    assert "time limit" in DocumentClassifier(penalty, tol=1e-14, time_limit=1e-9).fit(data, Y3).status_
+
+
+def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    for data in (TOKENS3, MATRIX):
+        DocumentClassifier("lasso").fit(data, Y3)
+        assert not capsys.readouterr().err
+        DocumentClassifier("lasso", verbose=1).fit(data, Y3)
+        assert "objective" in capsys.readouterr().err
+
+
+def test_long_histories_are_counted_in_full() -> None:
+    fitted = DocumentClassifier(stopping="paper", rho=1.0, tol=1e-30, max_iter=450).fit(TEXTS, Y)
+    assert fitted.n_iter_ == 451 > len(fitted.history_)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -269,11 +272,17 @@ def test_group_weights() -> None:
         ({"groups": [0, 1, 2]}, "groups has 3 labels, but X has 12 columns; give one for each column"),
         ({"groups": [0, [1, 2]]}, "both lists and single labels"),
         ({"groups": Groups.from_lists([[0]], 5)}, "the groups are of 5 columns, but X has 12"),
-        ({"group_weight": "cube"}, "there is no group weight called 'cube'"),
-        ({"alpha": -1.0}, "strength must be zero or more, not -1.0"),
+        ({"group_weight": "cube"}, "group_weight must be one of sqrt, log2, .*, not 'cube'"),
+        ({"alpha": -1.0}, "alpha must be a number, zero or more, not -1.0"),
+        ({"loss": "squared"}, "loss must be one of log, hinge, not 'squared'"),
+        ({"tol": 0.0}, "tol must be a number above zero, not 0.0"),
+        ({"max_iter": 0}, "max_iter must be a whole number, 1 or more"),
+        ({"time_limit": -1}, "time_limit must be a number above zero"),
+        ({"memory": "much"}, "a size is a number with a unit"),
+        ({"resume": True}, "there is no checkpoint to resume from"),
         ({"solver": "simplex"}, "there is no solver called 'simplex'"),
         ({"solver": "lbfgs"}, "the solver lbfgs needs a smooth penalty"),
-        ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number and not 0"),
     ],
 )
 def test_mistakes(parameters: dict[str, Any], said: str) -> None:
@@ -383,3 +392,169 @@ def test_cross_validation_with_weights() -> None:
     error = np.average((other.predict(X[test]) - y[test]) ** 2, weights=weights[test])
     assert weighed.mse_path_[0, 0] == pytest.approx(error, rel=1e-4)
     assert plain.mse_path_[0, 0] != pytest.approx(error, rel=1e-4)
+
+
+# ---- runs and files ----------------------------------------------------------------------------------------
+
+
+class Killed(Exception):
+    pass
+
+
+def killer(after: int) -> Any:
+    """Kills a run after so many rounds in all."""
+    rounds = iter(range(1, 10_000))
+
+    def kill(event: Any) -> None:
+        if next(rounds) > after:
+            raise Killed
+
+    return kill
+
+
+def interrupt_at(number: int) -> Any:
+    """Ctrl-C, when there have been so many rounds in all."""
+    rounds = iter(range(10_000))
+
+    def interrupt(event: Any) -> None:
+        if next(rounds) == number:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return interrupt
+
+
+def search_of(kind: str, **parameters: Any) -> Any:
+    made = OverlappingGroupLassoRegressorCV if kind == "numbers" else OverlappingGroupLassoClassifierCV
+    return made(**{"groups": OVERLAPPING, "n_alphas": 4, "cv": 3, **parameters})
+
+
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_save_and_load(kind: str, tmp_path: Path) -> None:
+    fitted = estimator(kind, 2.0, l1=0.1).fit(X, OUTPUTS[kind])
+    fitted.save(tmp_path / "m")
+    loaded = type(fitted).load(tmp_path / "m", tol=1e-3)
+    assert np.array_equal(loaded.predict(X), fitted.predict(X))
+    assert loaded.predict(X).dtype == fitted.predict(X).dtype
+    assert np.array_equal(loaded.coef_, fitted.coef_)
+    assert np.array_equal(loaded.intercept_, fitted.intercept_)
+    assert loaded.active_groups_.tolist() == fitted.active_groups_.tolist()
+    assert (loaded.alpha, loaded.l1, loaded.tol) == (2.0, 0.1, 1e-3)
+    assert (loaded.objective_, loaded.gap_, loaded.n_iter_, loaded.status_) == (
+        fitted.objective_,
+        fitted.gap_,
+        fitted.n_iter_,
+        fitted.status_,
+    )
+    again = loaded.set_params(tol=1e-7).fit(X, OUTPUTS[kind])
+    assert again.objective_ == pytest.approx(fitted.objective_, rel=1e-9)
+    other = OverlappingGroupLassoClassifier if kind == "numbers" else OverlappingGroupLassoRegressor
+    with pytest.raises(ParsimonError, match="so it is one of an OverlappingGroupLasso"):
+        other.load(tmp_path / "m")
+
+
+def test_what_was_chosen_is_saved(tmp_path: Path) -> None:
+    for kind in OUTPUTS:
+        search = search_of(kind, group_weight=[1, 2, 1, 2, 1]).fit(X, OUTPUTS[kind])
+        search.save(tmp_path / "m")
+        assert np.array_equal(type(search).load(tmp_path / "m").predict(X), search.predict(X))
+        one = type(estimator(kind)).load(tmp_path / "m")
+        assert one.alpha == search.alpha_
+        assert one.groups_.weight.tolist() == [1, 2, 1, 2, 1]
+        assert pickle.loads(pickle.dumps(search)).alpha_ == search.alpha_
+
+
+def test_parameters() -> None:
+    for made in (OverlappingGroupLassoClassifier, OverlappingGroupLassoRegressor):
+        assert made(3.0).alpha == 3.0
+        with pytest.raises(TypeError):
+            made(3.0, [[0]])
+        assert {"time_limit", "checkpoint", "resume", "memory", "verbose", "n_jobs", "random_state"} <= set(
+            made().get_params()
+        )
+    for made in (OverlappingGroupLassoClassifierCV, OverlappingGroupLassoRegressorCV):
+        assert not {"alpha", "warm_start"} & set(made().get_params())
+    for made in (
+        OverlappingGroupLassoClassifier,
+        OverlappingGroupLassoRegressor,
+        OverlappingGroupLassoClassifierCV,
+        OverlappingGroupLassoRegressorCV,
+    ):
+        assert all(f"    {name} : " in str(made.__doc__) for name in made().get_params())
+
+
+def test_the_hinge_loss_knows_no_probabilities() -> None:
+    fitted = estimator("two", loss="hinge", tol=1e-3).fit(X, OUTPUTS["two"])
+    assert fitted.score(X, OUTPUTS["two"]) > 0.8
+    assert not hasattr(fitted, "predict_proba")
+    assert hasattr(estimator("two"), "predict_proba")
+
+
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_development_data(kind: str) -> None:
+    y = OUTPUTS[kind]
+    fitted = estimator(kind, 0.1, solver="fista", patience=3).fit(X[:25], y[:25], dev=(X[25:], y[25:]))
+    scores = [event["dev"] for event in fitted.history_]
+    own = fitted.score(X[25:], y[25:])
+    if kind == "numbers":
+        own = -np.mean((fitted.predict(X[25:]) - y[25:]) ** 2)
+    assert own == pytest.approx(max(scores), abs=1e-6)
+
+
+def test_killed_and_resumed(tmp_path: Path) -> None:
+    y = OUTPUTS["three"]
+    whole = estimator("three", solver="fista").fit(X, y)
+    safe: Any = {"solver": "fista", "checkpoint": tmp_path / "run", "checkpoint_every": 1e-9}
+    with pytest.raises(Killed):
+        estimator("three", callback=killer(4), **safe).fit(X, y)
+    seen: list[Any] = []
+    resumed = estimator("three", callback=seen.append, resume=True, **safe).fit(X, y)
+    assert seen[0].iteration == 4
+    assert resumed.objective_ == pytest.approx(whole.objective_, rel=1e-9)
+    np.testing.assert_allclose(resumed.coef_, whole.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_cross_validation_is_killed_and_resumed(kind: str, tmp_path: Path) -> None:
+    y = OUTPUTS[kind]
+    counted: list[Any] = []
+    whole = search_of(kind, callback=counted.append).fit(X, y)
+    safe: Any = {"checkpoint": tmp_path / "run", "checkpoint_every": 1e-9}
+    with pytest.raises(Killed):
+        search_of(kind, callback=killer(len(counted) // 2), **safe).fit(X, y)
+    seen: list[Any] = []
+    resumed = search_of(kind, callback=seen.append, resume=True, **safe).fit(X, y)
+    assert 0 < len(seen) < len(counted)
+    assert resumed.alpha_ == whole.alpha_
+    assert resumed.objective_ == pytest.approx(whole.objective_, rel=1e-6)
+    with pytest.raises(ParsimonError, match="belongs to other data, templates or settings"):
+        search_of(kind, cv=4, resume=True, **safe).fit(X, y)  # other folds
+
+
+def test_ctrl_c_gives_the_best_so_far() -> None:
+    fitted = estimator("two", solver="fista", tol=1e-12, callback=interrupt_at(3)).fit(X, OUTPUTS["two"])
+    assert "interrupted" in fitted.status_
+    assert fitted.n_iter_ in (4, 5)
+    for kind in OUTPUTS:
+        search = search_of(kind, solver="fista", callback=interrupt_at(30)).fit(X, OUTPUTS[kind])
+        assert "interrupted" in search.status_
+        scores = search.mse_path_ if kind == "numbers" else search.score_path_
+        assert np.isnan(scores).any()
+        assert np.isfinite(scores[search.alphas_ == search.alpha_]).any()
+        assert search.predict(X).shape == (N,)
+
+
+def test_limits_of_time() -> None:
+    assert "time limit" in estimator("two", time_limit=1e-9, tol=1e-12).fit(X, OUTPUTS["two"]).status_
+    search = search_of("two", time_limit=1e-9).fit(X, OUTPUTS["two"])
+    assert "time limit" in search.status_
+    assert np.isfinite(search.score_path_).sum() == 1
+    assert len(estimator("two", time_limit=1e-9).path(X, OUTPUTS["two"]).alphas) == 1
+
+
+def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    estimator("two").fit(X, OUTPUTS["two"])
+    assert not capsys.readouterr().err
+    seen: list[Any] = []
+    estimator("two", verbose=1, callback=seen.append).fit(X, OUTPUTS["two"])
+    assert "objective" in capsys.readouterr().err
+    assert seen

@@ -55,7 +55,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         What `save` writes.
     relevance_ : array or None
         The norms of the copies that ADMM has made of the weights of every group (by default: every sentence of
-        training, in turn); zero where it is irrelevant, NaN where nobody asked.
+        training, in turn); zero where it is irrelevant, NaN where the group has no penalty.
     objective_, gap_, n_iter_, status_
         The value reached, how far above the optimum it is at most (``None``: not known), after how many iterations,
         and why training ended there.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -23,7 +23,7 @@ from parsimon.estimators.overlapping_group_lasso import (
 )
 from parsimon.losses import Loss
 from parsimon.tasks.matrices.model import MatrixModel
-from parsimon.tasks.matrices.training import CUT_SHORT, MatrixTraining, Rows, falling, numbered
+from parsimon.tasks.matrices.training import MatrixTraining, Rows, cut_short, falling, numbered
 from parsimon.tasks.options import CHOOSING, INTEGER, NUMBER, changed, option
 from parsimon.tasks.training import Run
 
@@ -69,18 +69,21 @@ class _ByCrossValidation(BaseOverlappingGroupLasso):
             self.alphas_ = self._strengths(training, rows, run)
             scores = np.full((len(self.alphas_), len(folds)), np.nan)
             models: dict[int, MatrixModel] = {}
-            scorer = check_scoring(self, scoring)
+            early: str | None = None
             for number in range(len(folds)):
-                early = self._score_fold(training, rows, weights, number, run, scorer, scores, models)
+                path = self._scored(training, rows, weights, number, run, scoring)
+                for i, (model, score) in enumerate(path):
+                    scores[i, number], models[i] = score, model
+                    early = cut_short(model)
                 if early is not None:
                     break
             best = int(np.argmax(_means(scores)))
             self.alpha_ = float(self.alphas_[best])
-            if early is not None:
-                self._take(replace(models[best], info={**models[best].info, "status": early}))
-            else:
+            if early is None:
                 chosen = replace(training, alpha=self.alpha_)
                 self._take(chosen.train(rows, run, dev=self._checked_dev(dev)).model)
+            else:
+                self._take(replace(models[best], info={**models[best].info, "status": early}))
         return scores
 
     def _strengths(self, training: MatrixTraining, rows: Rows, run: Run) -> Array:
@@ -88,34 +91,28 @@ class _ByCrossValidation(BaseOverlappingGroupLasso):
             return np.array(falling(self.alphas))
         return training.alphas(training.path_task(rows), run, self.n_alphas, self.eps)
 
-    def _score_fold(
+    def _scored(
         self,
         training: MatrixTraining,
         rows: Rows,
         weights: Array | None,
         number: int,
         run: Run,
-        scorer: Callable[..., float],
-        scores: Array,
-        models: dict[int, MatrixModel],
-    ) -> str | None:
-        """Writes down how well the models of a path do on what they have not seen; why it ended, if that was early."""
+        scoring: Any,
+    ) -> Iterator[tuple[MatrixModel, float]]:
+        """The models of a path on one part of the data, and how well they do on the other."""
         train, test = rows.folds[number]
         mine = None if weights is None else weights[train]
         part = self._rows(_safe_indexing(rows.X, train), rows.y[train], mine)
         left, gold = _safe_indexing(rows.X, test), rows.y[test]
         counted = {} if weights is None else {"sample_weight": weights[test]}
-        task = training.path_task(part)
-        scored = clone(self)
-        path = training.along(task, self.alphas_, run, f"fold {number + 1}: ")
-        for i, (_, model) in enumerate(path):
-            scored._take(model)
+        task, fitted = training.path_task(part), clone(self)
+        scorer = check_scoring(self, scoring)
+        for _, model in training.along(task, self.alphas_, run, f"fold {number + 1}: "):
+            fitted._take(model)
             if task.classes is not None:
-                scored.classes_ = task.classes
-            scores[i, number] = scorer(scored, left, gold, **counted)
-            models[i] = model
-        ended = str(model.info["status"])
-        return ended if ended in {each.value for each in CUT_SHORT} else None
+                fitted.classes_ = task.classes
+            yield model, float(scorer(fitted, left, gold, **counted))
 
     @classmethod
     def _settings_of(cls, model: MatrixModel) -> dict[str, Any]:

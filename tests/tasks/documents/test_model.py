@@ -194,16 +194,16 @@ def sequence_model() -> SequenceModel:
 def test_one_kind_where_the_other_is_needed(tmp_path: Path) -> None:
     save_model(model_of("counts"), tmp_path / "d.model")
     save_model(sequence_model(), tmp_path / "s.model")
-    assert isinstance(load_model(tmp_path / "d.model", "document"), DocumentModel)
-    assert isinstance(load_model(tmp_path / "s.model", "sequence"), SequenceModel)
+    assert isinstance(load_model(tmp_path / "d.model", DocumentModel), DocumentModel)
+    assert isinstance(load_model(tmp_path / "s.model", SequenceModel), SequenceModel)
     with pytest.raises(
         ParsimonError, match=r"d\.model is a document model, but a sequence model is needed here"
     ):
-        load_model(tmp_path / "d.model", "sequence")
+        load_model(tmp_path / "d.model", SequenceModel)
     with pytest.raises(
         ParsimonError, match=r"s\.model is a sequence model, but a document model is needed here"
     ):
-        load_model(tmp_path / "s.model", "document")
+        load_model(tmp_path / "s.model", DocumentModel)
 
 
 def test_a_splitter_that_is_not_installed_is_no_damage(monkeypatch: pytest.MonkeyPatch) -> None:

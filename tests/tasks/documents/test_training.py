@@ -12,7 +12,7 @@ from parsimon.errors import ParsimonError
 from parsimon.penalties import GroupLasso, SentenceLasso
 from parsimon.solvers import Validation
 from parsimon.tasks.documents.features import ByUnit
-from parsimon.tasks.documents.training import DocumentTraining, accuracy_on
+from parsimon.tasks.documents.training import DocumentTraining
 from parsimon.tasks.documents.tuning import best_trial, grid_search, latin_hypercube, successive_halving
 
 GOOD = ["fine", "great", "lovely", "superb"]
@@ -64,8 +64,8 @@ def test_it_learns(settings: dict[str, Any]) -> None:
 def test_irrelevant_sentences_are_told_apart() -> None:
     training = DocumentTraining(sentence=0.1, l1=1.0)
     texts, labels = made_up(150, 0)
-    task = training.prepare(training.reader.read(texts), labels)
-    result = training.solve(training.problem(task))
+    task = training.prepare(texts, labels)
+    result = training.solve(task)
     assert result.relevance is not None
     says = [
         any(word in (*GOOD, *BAD) for word in task.corpus.sentence_text(s).lower().strip(".").split())
@@ -79,7 +79,7 @@ def test_a_development_set_keeps_the_best_iterate() -> None:
     training = DocumentTraining(stopping="paper", rho=0.5, sentence=0.01, l1=0.01)
     train, dev = made_up(60, 2), made_up(60, 3)
     seen: list[Any] = []
-    model = training.fit(*train, dev=dev, callbacks=[seen.append])
+    model = replace(training, callback=seen.append).fit(*train, dev=dev)
     predicted = np.array(model.predict(model.read(dev[0])))
     assert np.mean(predicted == np.array(dev[1])) == pytest.approx(max(event.dev for event in seen))
 
@@ -96,15 +96,27 @@ def test_more_than_two_labels() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"penalty": "bridge"}, "there is no penalty 'bridge'"),
+        ({"penalty": "bridge"}, "penalty must be one of ridge, lasso, elastic-net, sentence, not 'bridge'"),
         ({"penalty": "lasso", "stopping": "paper"}, "the paper's stopping is ADMM's"),
+        ({"stopping": "paper", "solver": "fista"}, "the paper's stopping is ADMM's"),
         ({"stopping": "paper", "loss": "hinge"}, "is for the log loss"),
+        ({"stopping": "never"}, "stopping must be one of certified, paper, not 'never'"),
+        ({"groups": "chapter"}, "groups must be one of sentence, paragraph, document, window"),
+        ({"values": "many"}, "values must be one of counts, binary, tf-idf"),
+        ({"l1": -1.0}, "l1 must be a number, zero or more, not -1.0"),
+        ({"rho": 0}, "rho must be a number above zero, not 0"),
+        ({"max_documents": 1.5}, "max_documents must be a number above zero and up to 1, not 1.5"),
+        ({"min_count": 0.5}, "min_count must be a whole number, 1 or more"),
+        ({"window": 1}, "window must be a whole number, 2 or more"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number and not 0"),
+        ({"resume": True}, "there is no checkpoint to resume from"),
     ],
     ids=str,
 )
 def test_what_does_not_fit_is_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParsimonError, match=message):
-        DocumentTraining(**settings)
+    with pytest.raises(ParsimonError, match=message) as caught:
+        DocumentTraining(**settings).fit(["a", "b"], ["x", "y"])
+    assert ". " not in str(caught.value)
 
 
 def test_bad_labels_are_refused() -> None:
@@ -112,6 +124,10 @@ def test_bad_labels_are_refused() -> None:
         DocumentTraining().fit(["a", "b"], ["x"])
     with pytest.raises(ParsimonError, match="all documents have the label 'x'"):
         DocumentTraining().fit(["a", "b"], ["x", "x"])
+    with pytest.raises(ParsimonError, match="there are no documents"):
+        DocumentTraining().fit([], [])
+    with pytest.raises(ParsimonError, match="development documents need a label each"):
+        DocumentTraining().fit(["a", "b"], ["x", "y"], dev=(["a"], None))
     with pytest.raises(ParsimonError, match="groups by sentence need documents"):
         ByUnit().groups("something else")
 
@@ -120,10 +136,8 @@ def test_bad_labels_are_refused() -> None:
 def ready() -> Any:
     training = DocumentTraining()
     texts, labels = made_up(120, 5)
-    task = training.prepare(training.reader.read(texts), labels)
-    dev_texts, dev_labels = made_up(80, 6)
-    gold = np.array([task.labels.index(label) for label in dev_labels])
-    score = accuracy_on(task, task.bag.matrix(training.reader.read(dev_texts)), gold)
+    task = training.prepare(texts, labels)
+    score = task.development_score(made_up(80, 6))
     return training, task, lambda: Validation(score, every=1, patience=8)
 
 
@@ -148,7 +162,7 @@ def test_warm_starts_end_where_cold_ones_do(ready: Any) -> None:
     trials = grid_search(precise, task, watch, {"l1": (0.5, 1.0, 4.0)})
     for trial in trials:
         cold = replace(precise, **trial.settings)
-        alone = cold.solve(cold.problem(task))
+        alone = cold.solve(cold.again(task))
         np.testing.assert_allclose(trial.result.weights.dense(), alone.weights.dense(), atol=1e-4)
 
 
@@ -160,8 +174,8 @@ def test_halving_pauses_fits_and_goes_on(ready: Any) -> None:
     assert sorted({trial.rounds for trial in trials})[0] == 2
     assert len([trial for trial in trials if trial.rounds > 2]) <= 3
     best = best_trial(trials)
-    alone = replace(paper, **best.settings, max_iter=20)
-    again = alone.solve(alone.problem(task), validation=watch())
+    alone = replace(paper, **best.settings, max_iter=20, patience=8)
+    again = alone.solve(alone.again(task), dev=made_up(80, 6))
     assert best.score <= max(e.dev for e in again.history)
     with pytest.raises(ParsimonError, match="needs stopping='paper'"):
         successive_halving(training, task, watch, ranges)

@@ -69,6 +69,8 @@ def _groups(header: dict[str, Any], tensors: dict[str, Any], n_columns: int) -> 
     if weight.ndim != 1:
         raise ValueError("the weights of groups must be a vector")
     index = None if header["in_order"] else _integers(tensors, "groups.index")
+    if index is None and "groups.index" in tensors:
+        raise ValueError("groups in order need no list of columns")
     names = header["names"]
     if names is not None and (
         not isinstance(names, list)

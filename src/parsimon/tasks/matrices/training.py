@@ -78,7 +78,7 @@ class MatrixTraining(MatrixOptions, Training[Rows, MatrixModel]):
     >>> round(training.max_alpha(X, y), 4)
     0.4714
     >>> [(alpha, len(model.columns)) for alpha, model in training.path(X, y, [0.5, 0.1])]
-    [(0.5, 0), (0.1, 3)]
+    [(0.5, 0), (0.1, 1)]
     """
 
     kind: ClassVar[str] = "matrix"
@@ -345,6 +345,12 @@ def numbered(y: Any) -> tuple[Any, IntArray]:
         only = f"only one class, {classes[0]!r}" if len(classes) else "no class"
         raise ParsimonError(f"y has {only}; a classifier needs two or more.")
     return classes, gold
+
+
+def cut_short(model: MatrixModel) -> str | None:
+    """Why the training of a model ended, if Ctrl-C or the time limit ended it."""
+    status = str(model.info["status"])
+    return status if status in {each.value for each in CUT_SHORT} else None
 
 
 def falling(alphas: Any) -> list[float]:

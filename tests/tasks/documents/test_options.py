@@ -1,0 +1,35 @@
+"""Options of documents: they name what other modules have, without loading them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import get_args
+
+from parsimon.features.bag_of_words import Values
+from parsimon.penalties.groups import RULES
+from parsimon.solvers.admm import Stopping
+from parsimon.tasks.documents.options import GROUP_WEIGHTS, PENALTIES, UNITS, VALUES, DocumentOptions
+from parsimon.tasks.documents.training import STRENGTHS, DocumentTraining
+from parsimon.tasks.documents.units import Unit
+from parsimon.tasks.options import SECTIONS, options_of
+
+
+def test_choices_are_those_that_there_are() -> None:
+    assert tuple(STRENGTHS) == PENALTIES
+    assert get_args(Unit) == UNITS
+    assert get_args(Values) == VALUES
+    assert set(GROUP_WEIGHTS) == set(RULES)
+    assert options_of(DocumentOptions)["stopping"].choices == get_args(Stopping)
+
+
+def test_defaults() -> None:
+    training = DocumentTraining()
+    assert (training.penalty, training.patience, training.seed, training.n_threads) == ("sentence", 20, 0, 1)
+    assert DocumentTraining(stopping="paper").rounds == 100
+    assert {each.section for each in options_of(DocumentTraining).values()} <= set(SECTIONS)
+
+
+def test_they_are_light() -> None:
+    code = "import sys, parsimon.tasks.documents.options; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
