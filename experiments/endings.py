@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from parsimon.problem import Problem
+from parsimon.problem import InMemoryProblem
 from parsimon.solvers import Iterate, Solver, Status, Weights
 
 
@@ -36,7 +36,7 @@ class Steady(Ended):
     change: float  # relative, a step
     steps: int = 10
 
-    def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
+    def iterate(self, problem: InMemoryProblem, start: Weights) -> Iterator[Iterate]:
         """As the inner solver, until then."""
         values: list[float] = []
         for step in self.inner.iterate(problem, start):
@@ -57,7 +57,7 @@ class ProcessorTime(Ended):
 
     seconds: float
 
-    def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
+    def iterate(self, problem: InMemoryProblem, start: Weights) -> Iterator[Iterate]:
         """As the inner solver, until then."""
         began = time.process_time()
         for step in self.inner.iterate(problem, start):

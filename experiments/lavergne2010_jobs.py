@@ -26,7 +26,7 @@ from parsimon.features.presets import get_preset
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.templates import TemplateSet
 from parsimon.penalties import L2, ElasticNet
-from parsimon.problem import Batch, Problem
+from parsimon.problem import Batch, InMemoryProblem
 from parsimon.selection.growth import Growth, Stage
 from parsimon.solvers import LBFGS, Event, Monitor, Result, Status, Weights, drive
 from parsimon.solvers.working_set import look_at_all
@@ -316,7 +316,7 @@ def medians(functions: Sequence[Callable[[], Any]], repeats: int = 5) -> list[tu
     return [(median(wall for wall, _ in own), median(cpu for _, cpu in own)) for own in times]
 
 
-def with_matrices(problem: Problem) -> Problem:
+def with_matrices(problem: InMemoryProblem) -> InMemoryProblem:
     """The same problem with the label pairs of every step in a matrix: dense forward–backward."""
     return replace(problem, batches=tuple(_with_matrices(batch) for batch in problem.batches))
 
@@ -330,7 +330,7 @@ def _with_matrices(batch: Batch) -> Batch:
     return replace(batch, design=dense, structure=dense.adapt(chain))
 
 
-def share_of_zeros(dense: Problem, w: Array) -> float:
+def share_of_zeros(dense: InMemoryProblem, w: Array) -> float:
     """The share of zeros in M_t(y', y) = exp(λ) − 1, over all steps (section 4.1)."""
     zeros = steps = 0.0
     for batch in dense.batches:

@@ -27,7 +27,7 @@ from parsimon.features.space import FeatureSpace
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.losses import Log, PseudoLikelihood
 from parsimon.penalties import L1, L2, ElasticNet, Penalty
-from parsimon.problem import Batch, Problem
+from parsimon.problem import Batch, InMemoryProblem
 from parsimon.solvers import (
     LBFGS,
     OWLQN,
@@ -55,7 +55,7 @@ METHODS: dict[str, Callable[[int, float], Solver]] = {
 }
 
 
-def told(result: Result, problem: Problem, seconds: float, processors: float) -> dict[str, Any]:
+def told(result: Result, problem: InMemoryProblem, seconds: float, processors: float) -> dict[str, Any]:
     """The criteria of the paper but the error."""
     last = result.history[-1]
     kept = result.weights.nonzero()
@@ -246,7 +246,7 @@ NODE_SHARE = 0.01  # of the strength: pixels that are always black need some, al
 
 def network_problem(
     rows: IntArray, strength: float, threads: int, *, centred: bool, complete: bool
-) -> tuple[Problem, Weights]:
+) -> tuple[InMemoryProblem, Weights]:
     """A binary Markov random field over all pixels and all pairs of them, with an L1 penalty; and where to start.
 
     As in the paper, features are y_v and y_u y_v, all are penalised alike, and all weights start at zero. Or they are
@@ -267,7 +267,7 @@ def network_problem(
     messages = BeliefPropagation(tol=1e-4, warm=False)
     kind = CompleteGraph if complete else PairwiseMRF
     structure = kind(graph, weights=np.array([table.total]), inference=messages, threads=threads)
-    return Problem((Batch(design, structure, table),), Log(), penalty, design.n_features), start
+    return InMemoryProblem((Batch(design, structure, table),), Log(), penalty, design.n_features), start
 
 
 def independent(rows: IntArray, strength: float, n_features: int) -> Weights:
@@ -317,7 +317,7 @@ def letter(
     }
 
 
-def told_loss(problem: Problem, weights: Weights) -> float:
+def told_loss(problem: InMemoryProblem, weights: Weights) -> float:
     """Σ loss, with messages that start from nothing."""
     kept = weights.nonzero()
     assert kept.features is not None
@@ -371,7 +371,7 @@ def replace_parts(scores: Any, nodes: float, edges: float) -> Any:
     return type(scores)(nodes * scores.node, edges * scores.edge)
 
 
-def average_images(problem: Problem, weights: Weights, threads: int) -> dict[str, Any]:
+def average_images(problem: InMemoryProblem, weights: Weights, threads: int) -> dict[str, Any]:
     """What the model thinks of every pixel: by messages, and by sampling."""
     kept = weights.nonzero()
     assert kept.features is not None

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from parsimon.cli.train_document import LOSSES, PENALTIES, STRENGTHS, TRAINING, UNITS, VALUES, WEIGHTS
+
 from parsimon.data.text import TextReader
 from parsimon.tasks.documents.model import DocumentModel
 from parsimon.tasks.model_file import load_model

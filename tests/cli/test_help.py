@@ -6,11 +6,11 @@ import subprocess
 import sys
 
 import pytest
-
-from parsimon import __version__
 from parsimon.cli.learn import CRITERIA, INFERENCES, SEPARATORS
 from parsimon.cli.learn import LOSSES as NETWORK_LOSSES
 from parsimon.cli.train import DEV_METRICS, LOSSES, SOLVERS
+
+from parsimon import __version__
 
 COMMANDS = [
     [],

@@ -14,9 +14,9 @@ def check_solver(solver: str | Solver, loss: str, penalty: Penalty, tol: float |
     """The solver; refused if it cannot minimise this loss with this penalty."""
     from parsimon.losses import get_loss
     from parsimon.penalties import GroupLasso, Groups
-    from parsimon.problem import Problem
+    from parsimon.problem import InMemoryProblem
     from parsimon.solvers import choose_solver
 
     if isinstance(penalty, GroupLasso):  # on no feature at all: enough to see which solvers can deal with it
         penalty = replace(penalty, groups=Groups.from_lists([], 0))
-    return choose_solver(solver, Problem((), get_loss(loss), penalty, 0), tol)
+    return choose_solver(solver, InMemoryProblem((), get_loss(loss), penalty, 0), tol)

@@ -64,7 +64,7 @@ class Estimator(BaseEstimator):
         self.status_ = model.info.get("status")
         self.kkt_ = model.info.get("kkt")
         self.history_ = model.info.get("history", [])
-        self.n_iter_ = model.info.get("iterations", len(self.history_))  # long histories are thinned
+        self.n_iter_ = model.info.get("iterations", len(self.history_))  # long histories are thin_history
 
     # ---- the fitted model ----------------------------------------------------------------------------------------
 

@@ -236,7 +236,7 @@ def _result(told: dict[str, Any], arrays: Arrays, prefix: str) -> Result:
         float(told["objective"]),
         told["kkt"],
         told["gap"],
-        [Event.from_told(event) for event in told["history"]],
+        [Event.from_dict(event) for event in told["history"]],
         told["support"],
         arrays.get(f"{prefix}relevance"),
     )
@@ -270,5 +270,5 @@ def _running(told: dict[str, Any], arrays: Arrays, prefix: str) -> Running:
         score, since, objective, kept = told["best"]
         at = _weights(arrays, f"{prefix}best.", told["n_features"])
         best = Best(float(score), int(since), float(objective), float(kept), at)
-    history = [Event.from_told(event) for event in told["history"]]
+    history = [Event.from_dict(event) for event in told["history"]]
     return Running(str(told["name"]), weights, history, int(told["counted_from"]), best)

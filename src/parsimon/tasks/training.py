@@ -29,10 +29,10 @@ from parsimon.errors import ParsimonError
 from parsimon.losses import Loss, get_loss
 from parsimon.memory import at_most, parse_size
 from parsimon.penalties import L2, never_dropped
-from parsimon.problem import Problem
+from parsimon.problem import InMemoryProblem
 from parsimon.selection import Candidates, Selected, Selection
 from parsimon.solvers import LBFGS, Event, Monitor, Result, Solver, Status, Validation, Weights, drive
-from parsimon.solvers.base import thinned
+from parsimon.solvers.base import thin_history
 from parsimon.solvers.choice import set_up_solver
 from parsimon.tasks.checkpoint import Checkpoint, Finished, Running, ended, lasting_settings
 from parsimon.tasks.fingerprint import fingerprint
@@ -71,7 +71,7 @@ class Task(Protocol[Model_co]):
     """A problem together with what its features mean."""
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> InMemoryProblem:
         """Σ loss + Ω."""
         ...
 
@@ -162,7 +162,7 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         """The solver, set up for a problem."""
         return self.set_up(task.problem, task.features)
 
-    def set_up(self, problem: Problem, features: Any = None, *, unit: int | None = None) -> Solver:
+    def set_up(self, problem: InMemoryProblem, features: Any = None, *, unit: int | None = None) -> Solver:
         """The solver, set up for a problem that is not a task."""
         return set_up_solver(
             self.solver,
@@ -232,7 +232,7 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         }
         if isinstance(self, PruningOptions):
             told["prune"] = self.prune
-        return {**told, **task.facts(), **result.told(), "support": result.support}
+        return {**told, **task.facts(), **result.to_dict(), "support": result.support}
 
 
 class Run:
@@ -311,7 +311,7 @@ class Run:
         self,
         name: str,
         solver: Solver,
-        problem: Problem,
+        problem: InMemoryProblem,
         start: Weights,
         *,
         max_iter: int | None = None,
@@ -436,7 +436,7 @@ def described_selection(selection: Selection, selected: Selected) -> dict[str, A
         "name": selection.name,
         "templates": [[name, round(score, 6)] for name, score in selected.order if score > 0],
         "instantiated": max((n for event in selected.history for n in event.instantiated), default=None),
-        "history": thinned(selected.history),
+        "history": thin_history(selected.history),
     }
 
 
@@ -453,14 +453,14 @@ def along_path(
         yield strength, here.model(result, training.describe(here, result))
 
 
-def largest_strength(problem: Problem) -> float:
+def largest_strength(problem: InMemoryProblem) -> float:
     """The strength of the penalty from which on every weight that it can drop is zero."""
     free = never_dropped(problem.penalty, problem.n_features)
     values: Array = np.zeros(len(free))
     if len(free):
         alone = replace(problem.restrict(free), penalty=L2(0.0))
         values = drive(LBFGS(), alone, Weights(values, None, len(free))).weights.dense()
-    _, gradient = problem.loss_and_full_gradient(values, free)
+    _, gradient = problem.loss_and_gradient(Weights(values, free, problem.n_features))
     gradient[free] = 0.0  # but for rounding
     return problem.penalty.dual_norm(gradient)
 

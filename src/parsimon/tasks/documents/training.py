@@ -17,7 +17,7 @@ from parsimon.features.bag_of_words import BagOfWords, FittedBag
 from parsimon.penalties import ElasticNet, Penalty, SentenceLasso
 from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groupings import ByTemplate
-from parsimon.problem import Problem
+from parsimon.problem import InMemoryProblem
 from parsimon.solvers import ADMM, Event, Result, Solver, Validation, Weights
 from parsimon.solvers.choice import set_up_solver
 from parsimon.tasks.documents.features import ByUnit, DocumentFeatures, OfWords
@@ -171,14 +171,14 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
         """The same documents with the penalty and the loss of this training."""
         return replace(task, problem=self.problem(task))
 
-    def problem(self, task: DocumentTask) -> Problem:
+    def problem(self, task: DocumentTask) -> InMemoryProblem:
         """Σ loss + Ω for documents that are ready."""
         self.check()
         return self._problem(task.features, task.design, task.gold, task.weights)
 
     def _problem(
         self, features: DocumentFeatures, design: FlatDesign, gold: IntArray, weights: Array | None
-    ) -> Problem:
+    ) -> InMemoryProblem:
         return problem_of(design, gold, self.bound_penalty(features), self.loss, weights=weights)
 
     @property
@@ -268,7 +268,7 @@ class DocumentTask:
     features: DocumentFeatures
     design: FlatDesign
     gold: IntArray
-    problem: Problem
+    problem: InMemoryProblem
     reader: TextReader
     weights: Array | None = None  # how much each document counts
 

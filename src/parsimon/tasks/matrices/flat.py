@@ -14,7 +14,7 @@ from parsimon.errors import ParsimonError
 from parsimon.losses import Loss, get_loss
 from parsimon.penalties.base import Penalty
 from parsimon.penalties.groups import Groups
-from parsimon.problem import Batch, Problem
+from parsimon.problem import Batch, InMemoryProblem
 from parsimon.solvers import Result, Weights
 from parsimon.solvers.duality_gap import duality_gap
 from parsimon.structures.flat import Flat, Real
@@ -31,7 +31,7 @@ def flat_problem(
     bias: bool = True,
     weights: Array | None = None,
     threads: int = 1,
-) -> Problem:
+) -> InMemoryProblem:
     """Σ loss + Ω: `penalty` is of the columns of X, and the bias is not penalised. One label: real outputs.
 
     >>> import numpy as np
@@ -56,7 +56,7 @@ def problem_of(
     *,
     bias: bool = True,
     weights: Array | None = None,
-) -> Problem:
+) -> InMemoryProblem:
     """The same for a design that is there already."""
     n_labels, n = design.n_labels, design.map.n_rows
     bound = get_loss(loss).bind(range(n_labels))
@@ -67,7 +67,7 @@ def problem_of(
     outputs: Any = np.asarray(gold, np.float64 if n_labels == 1 else np.int64)
     n_columns = design.n_features // design.width - bias
     of_features = over_columns(penalty, n_columns, design.width, bias=bias)
-    return Problem((Batch(design, structure, outputs),), bound, of_features, design.n_features)
+    return InMemoryProblem((Batch(design, structure, outputs),), bound, of_features, design.n_features)
 
 
 def over_columns(penalty: Penalty, n_columns: int, width: int, *, bias: bool) -> Any:
@@ -140,7 +140,7 @@ def closeness_on(X: Any, gold: Array, *, bias: bool = True) -> Callable[[Weights
     return score
 
 
-def with_gap(problem: Problem, result: Result) -> Result:
+def with_gap(problem: InMemoryProblem, result: Result) -> Result:
     """The result with its duality gap, where there is one: how far above the optimum it is at most."""
     gap = duality_gap(problem, result.weights.dense()) if result.gap is None else result.gap
     return replace(result, gap=gap if gap is not None and np.isfinite(gap) else None)

@@ -14,7 +14,7 @@ from parsimon.errors import ParsimonError
 from parsimon.penalties import ElasticNet, GroupLasso, OverlappingGroupLasso, Penalty, never_dropped
 from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groups import Groups
-from parsimon.problem import Problem
+from parsimon.problem import InMemoryProblem
 from parsimon.solvers import Result, Solver, Status, Validation, Weights, choose_solver
 from parsimon.tasks.matrices.column_groups import as_groups
 from parsimon.tasks.matrices.flat import (
@@ -244,7 +244,7 @@ class MatrixTraining(MatrixOptions, Training[Rows, MatrixModel]):
         apart = self.without_groups(task, run)
         loose = apart.features
         assert loose is not None
-        _, gradient = task.problem.loss_and_full_gradient(apart.values, loose)
+        _, gradient = task.problem.loss_and_gradient(Weights(apart.values, loose, task.problem.n_features))
         gradient[loose] = 0.0  # what is left of it at the optimum is not the groups' concern
         return float(task.problem.penalty.dual_norm(gradient))
 
@@ -269,7 +269,7 @@ class MatrixTraining(MatrixOptions, Training[Rows, MatrixModel]):
 class MatrixTask:
     """A problem over the columns of a matrix."""
 
-    problem: Problem
+    problem: InMemoryProblem
     n_columns: int
     classes: Any  # an array, or None for numbers
     groups: Groups | None  # None: there are none, or every column is one

@@ -16,7 +16,7 @@ from parsimon.tasks.networks.criterion import criterion, effective_parameters
 from parsimon.tasks.networks.model import NetworkPath
 
 if TYPE_CHECKING:
-    from parsimon.problem import Problem
+    from parsimon.problem import InMemoryProblem
     from parsimon.tasks.networks.training import NetworkTask, NetworkTraining
     from parsimon.tasks.training import Run
 
@@ -71,7 +71,7 @@ def _last_best(scores: list[float]) -> int:
 def _judged(
     judge: NetworkTraining,
     task: NetworkTask,
-    problem: Problem,
+    problem: InMemoryProblem,
     edges: IntArray,
     start: Weights,
     gamma: float,
@@ -94,7 +94,7 @@ def _judged(
 def _score(
     judge: NetworkTraining,
     task: NetworkTask,
-    problem: Problem,
+    problem: InMemoryProblem,
     edges: IntArray,
     weights: Weights,
     gamma: float,
@@ -102,7 +102,7 @@ def _score(
     """Minus the criterion of some edges with these weights."""
     model = judge.model(task, weights, edges)
     features = task.features_with(edges)
-    loss = problem.loss_and_full_gradient(weights.at(features), features)[0]
+    loss = problem.loss_and_gradient(Weights(weights.at(features), features, problem.n_features))[0]
     d = float(np.count_nonzero(model.weights))
     counted = d
     if judge.loss == "pseudo-likelihood":

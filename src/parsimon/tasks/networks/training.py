@@ -15,7 +15,7 @@ from parsimon.errors import ParsimonError
 from parsimon.losses import get_loss
 from parsimon.penalties import ElasticNet, GroupLasso, Penalty
 from parsimon.penalties.groups import Groups
-from parsimon.problem import Batch, Problem
+from parsimon.problem import Batch, InMemoryProblem
 from parsimon.solvers import Monitor, Result, Status, Weights, drive
 from parsimon.structures.graph import Graph
 from parsimon.structures.pairwise_mrf import PairwiseMRF
@@ -152,7 +152,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         return Trained(replace(model, info=self._info(data, task, model, result)), result)
 
     def _stable(
-        self, problem: Problem, task: NetworkTask, stability: Stability, result: Result, run: Run
+        self, problem: InMemoryProblem, task: NetworkTask, stability: Stability, result: Result, run: Run
     ) -> tuple[IntArray, Result]:
         """The edges that are stable, and their weights learnt again."""
         kept = np.flatnonzero(stability.of_edges(task.edges) >= stability.threshold)
@@ -182,7 +182,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         design = MRFDesign.contrasts(graph, centre=centre)
         return NetworkTask(table, counts, edges, bounds, graph, centre, design, penalty)
 
-    def problem(self, task: NetworkTask, alpha: float | None) -> Problem:
+    def problem(self, task: NetworkTask, alpha: float | None) -> InMemoryProblem:
         """Σ loss + alpha · Ω; without an alpha, with the strength that the penalty has."""
         gold: Any = Table(task.table.codes, task.table.arity, task.counts)
         inference: Any = INFERENCE[self.inference]()
@@ -193,13 +193,13 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         )
         penalty = task.penalty if alpha is None else task.penalty.scaled(alpha)
         batch = Batch(task.design, structure, gold)
-        return Problem((batch,), get_loss(self.loss), penalty, task.design.n_features)
+        return InMemoryProblem((batch,), get_loss(self.loss), penalty, task.design.n_features)
 
     # ---- fits --------------------------------------------------------------------------------------------------
 
     def minimise(
         self,
-        problem: Problem,
+        problem: InMemoryProblem,
         start: Weights,
         run: Run | None = None,
         name: str = "fit",
@@ -238,7 +238,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
 
     def refit(
         self,
-        problem: Problem,
+        problem: InMemoryProblem,
         task: NetworkTask,
         edges: IntArray,
         start: Weights,
@@ -258,7 +258,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
 
     def along(
         self, task: NetworkTask, alphas: Array, run: Run, fold: int | None = None
-    ) -> Iterator[tuple[float, Problem, Result]]:
+    ) -> Iterator[tuple[float, InMemoryProblem, Result]]:
         """Fits for falling strengths, each started from the one before.
 
         Ends where belief propagation no longer leads downhill, or after the fit that the time limit has cut short.
@@ -296,11 +296,13 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
             problem = self.problem(task, alpha)
             weights = self.independent(problem, task)
             assert weights.features is not None
-            _, gradient = problem.loss_and_full_gradient(weights.values, weights.features)
+            _, gradient = problem.loss_and_gradient(
+                Weights(weights.values, weights.features, problem.n_features)
+            )
             alpha = float(problem.penalty.restrict(others).dual_norm(gradient[others]))
         return max(alpha, 1e-12)
 
-    def independent(self, problem: Problem, task: NetworkTask) -> Weights:
+    def independent(self, problem: InMemoryProblem, task: NetworkTask) -> Weights:
         """The optimum without edges, which is where to look for edges first.
 
         It is found in no time, so it is no fit of the run, and there is no limit of time.
@@ -342,7 +344,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
             "rows": len(task.table),
             "candidate_edges": len(task.edges),
             "score": float(np.average(of_rows, weights=data.counts)),
-            **result.told(),
+            **result.to_dict(),
         }
         if self.stability is not None:
             told["halves"] = 0 if model.stability is None else model.stability.halves

@@ -14,7 +14,7 @@ from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_templates import ArcTemplates
 from parsimon.losses import get_loss
 from parsimon.penalties import L2
-from parsimon.problem import Problem
+from parsimon.problem import InMemoryProblem
 from parsimon.solvers import Weights
 from parsimon.tasks.parsing.model import observe_arcs
 from parsimon.tasks.sequences.model import SequenceModel
@@ -30,7 +30,7 @@ class RelationTask:
     space: ArcFeatures
     index: FeatureIndex
     names: tuple[str, ...]
-    problem: Problem
+    problem: InMemoryProblem
 
     @classmethod
     def of(
@@ -45,7 +45,7 @@ class RelationTask:
         index = FeatureIndex.seen_pairs(observations, gold, len(names), space.n_node, 0)
         each = None if weights is None else np.repeat(weights, treebank.lengths)
         batches = tuple(make_batches(observations, gold, index, threads, each))
-        problem = Problem(batches, get_loss("hinge").bind(names), L2(0.0), index.n_features)
+        problem = InMemoryProblem(batches, get_loss("hinge").bind(names), L2(0.0), index.n_features)
         return cls(space, index, names, problem)
 
     def model(self, weights: Weights) -> SequenceModel:

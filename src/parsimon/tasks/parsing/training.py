@@ -23,7 +23,7 @@ from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import as_arc_templates
 from parsimon.features.arc_templates import ArcTemplates
 from parsimon.losses import get_loss
-from parsimon.problem import Batch, Problem
+from parsimon.problem import Batch, InMemoryProblem
 from parsimon.selection import Candidates, Selected, Selection
 from parsimon.selection.information_gain import arc_information_gain
 from parsimon.solvers import Online, PassiveAggressive, Result, Status, Weights
@@ -133,7 +133,7 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         sentences = space.learn(treebank, self.n_threads)
         batches = trees.batches(space, sentences, treebank, data.weights)
         penalty = self.chosen_penalty.bind(FeatureTable(space, index_of_arcs(space), ARC))
-        problem = Problem(batches, get_loss(self.loss).bind(ARC), penalty, space.n_node)
+        problem = InMemoryProblem(batches, get_loss(self.loss).bind(ARC), penalty, space.n_node)
         return ParserTask(space, problem, treebank, trees)
 
     def _single_root(self, treebank: Treebank) -> bool:
@@ -224,7 +224,7 @@ class ParserTask:
     """A problem together with what its features mean."""
 
     space: ArcFeatures
-    problem: Problem
+    problem: InMemoryProblem
     treebank: Treebank
     trees: Trees
     selection: Selection | None = None

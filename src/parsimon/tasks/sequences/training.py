@@ -19,7 +19,7 @@ from parsimon.features.node_kinds import NodeKinds
 from parsimon.features.observations import Observations
 from parsimon.features.space import FeatureSpace
 from parsimon.losses import get_loss
-from parsimon.problem import Batch, Problem
+from parsimon.problem import Batch, InMemoryProblem
 from parsimon.selection import Candidates, Selected
 from parsimon.selection.growth import Growing, Grown
 from parsimon.selection.information_gain import information_gain
@@ -239,7 +239,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         below = None if observations.beside is None else seen_below(observations, y)
         allowed = below if pairs is None else pairs.transitions
         batches = tuple(make_batches(observations, y.ids, index, self.n_threads, weights, allowed))
-        problem = Problem(batches, get_loss(self.loss).bind(y.names), penalty, index.n_features)
+        problem = InMemoryProblem(batches, get_loss(self.loss).bind(y.names), penalty, index.n_features)
         return SequenceTask(
             space,
             index,
@@ -302,7 +302,7 @@ class SequenceTask:
     space: FeatureSpace
     index: FeatureIndex
     labels: tuple[str, ...]
-    problem: Problem
+    problem: InMemoryProblem
     n_tokens: int
     selected: Selected | None = None
     grown: Grown | None = None
@@ -331,7 +331,7 @@ class SequenceTask:
             "candidate_templates": len(names),
             "sequences": sum(batch.structure.n_instances for batch in self.problem.batches),
             "tokens": self.n_tokens,
-            "growth": None if self.grown is None else self.grown.told(),
+            "growth": None if self.grown is None else self.grown.to_dict(),
         }
 
     def development_score(self, dev: tuple[Any, Labels]) -> Callable[[Weights], float]:

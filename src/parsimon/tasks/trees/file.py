@@ -33,6 +33,6 @@ def labeller(kind: type[TreeModel], header: dict[str, Any], tensors: dict[str, A
     return kind.of(
         model,
         below=None if below is None else below_from_told(below, len(model.labels)),
-        node_kinds=None if kinds is None else NodeKinds.from_told(kinds, model.labels),
+        node_kinds=None if kinds is None else NodeKinds.from_dict(kinds, model.labels),
         parent_column=column,
     )
