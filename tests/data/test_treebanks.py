@@ -214,7 +214,7 @@ def test_random_trees(sentences: list[list[int]], data: st.DataObject) -> None:
 
 
 @given(trees(), st.randoms(use_true_random=False))
-def test_circles_are_found_where_they_are(sentences: list[list[int]], random: Any) -> None:
+def test_cycles_are_found_where_they_are(sentences: list[list[int]], random: Any) -> None:
     heads = random.choice(sentences)
     word_number = random.randrange(1, len(heads) + 1)
     heads[word_number - 1] = random.randrange(len(heads) + 1)
@@ -227,7 +227,7 @@ def test_circles_are_found_where_they_are(sentences: list[list[int]], random: An
     right = all(map(reaches_root, range(1, len(heads) + 1)))
     flat = np.array([head for one in sentences for head in one])
     lengths = np.array([len(one) for one in sentences])
-    with nullcontext() if right else pytest.raises(ParsimonError, match=r"circle|its own head"):
+    with nullcontext() if right else pytest.raises(ParsimonError, match=r"cycle|its own head"):
         check_heads(flat, lengths, where=str)
 
 
@@ -266,13 +266,13 @@ def test_relations_as_labels() -> None:
         (
             [0, 1],
             None,
-            "heads has the shape .2,. and the type int64, but the input needs 4 integers, one a word",
+            "heads has the shape .2,. and the type int64, but the input needs 4 integers, one per word",
         ),
         ([0.0, 1, 0, 1], None, "the type float64, but"),
-        ([2, 1, 0, 1], None, "the input, sentence 1, word 1: the heads go in a circle, 1 → 2 → 1"),
+        ([2, 1, 0, 1], None, "the input, sentence 1, word 1: the heads form a cycle, 1 → 2 → 1"),
         ([2, 0, 3, 0], None, "the input, sentence 2, word 1: the head is 3, but the sentence has 2 words"),
-        ([2, 0, 0, -2], None, "the input, sentence 2, word 2: the head '-2' is no number of a word"),
-        ([2, 0, 0, 1], ["a"], "1 relations do not fit the 4 words"),
+        ([2, 0, 0, -2], None, "the input, sentence 2, word 2: the head '-2' is not a word number"),
+        ([2, 0, 0, 1], ["a"], "there are 1 relations, but the input has 4 words"),
         ([2, 0, 0, 1], ["a", "b", "c", "d\t"], r"'d\\t' cannot be a relation"),
         ([2, 0, 0, 1], ["a", "b", "c", ""], "'' cannot be a relation"),
     ],
@@ -322,25 +322,25 @@ TREE = word(1) + word(2, 1) + "\n"
         ("1 w _ NOUN _ _ 0 dep _ _\n" + TREE, 1, "there is 1 column, but"),
         (TREE + "# x\n" + word(1, form=""), 5, "column 2 is empty"),
         (TREE + word(1).replace("\tw\t", "\t\udce9\t"), 4, "column 2 is not valid UTF-8; if the file has another"),
-        (TREE + word(1) + word(3), 5, "the id is 3 but should be 2, as the words of a sentence are numbered from 1"),
+        (TREE + word(1) + word(3), 5, "the id is 3 but should be 2, because the words of a sentence are numbered"),
         (TREE + word(2), 4, "the id is 2 but should be 1"),
         (TREE + word(0), 4, "the id is 0 but should be 1"),
         (TREE + word(1) + word(1), 5, "the id is 1 but should be 2"),
         (TREE + word("x"), 4, "the id 'x' should be a number, or in CoNLL-U a range such as 1-2"),
         (TREE + word("01"), 4, "the id '01' should be a number"),
-        (TREE + word("1-2") + word(1), 4, "the range 1-2 should start with the next word, 1, and end at most"),
+        (TREE + word("1-2") + word(1), 4, "the range 1-2 should start with the next word, 1, and end no later"),
         (TREE + word(1) + word("1-2") + word(2), 5, "the range 1-2 should start with the next word, 2"),
         (TREE + word("2-1") + word(1) + word(2), 4, "the range 2-1 should start"),
-        (TREE + word("1.1") + word(1), 4, "the empty node 1.1 should have the number of the word before it, as in 0.1"),
+        (TREE + word("1.1") + word(1), 4, "the empty node 1.1 should have the number of the preceding word, as in 0.1"),
         (TREE + word("0.1"), 4, "the sentence has no words, only the id 0.1"),
-        (TREE + word(1, "x"), 4, "the head 'x' is no number of a word; it should be 0 to 1"),
-        (TREE + word(1, -1), 4, "the head '-1' is no number"),
-        (TREE + word(1, "²"), 4, "the head '²' is no number"),
+        (TREE + word(1, "x"), 4, "the head 'x' is not a word number; it should be 0 to 1"),
+        (TREE + word(1, -1), 4, "the head '-1' is not a word number"),
+        (TREE + word(1, "²"), 4, "the head '²' is not a word number"),
         (TREE + word(1, 2), 4, "the head is 2, but the sentence has 1 word"),
         (TREE + word(1, "9" * 5000), 4, "the head is 9{20}…, but the sentence has 1 word"),
         (TREE + word(1) + word(2, 2), 5, "the word is its own head"),
         (TREE + word(1) + word(2, "_"), 5, "the word has no head; it should be 0 to 2"),
-        (TREE + word(1, 3) + word(2) + word(3, 4) + word(4, 3), 4, "the heads go in a circle, 3 → 4 → 3, and never"),
+        (TREE + word(1, 3) + word(2) + word(3, 4) + word(4, 3), 4, "the heads form a cycle, 3 → 4 → 3, and never"),
     ],
 )  # fmt: skip
 def test_mistakes_are_refused_with_their_place(
@@ -368,7 +368,7 @@ def test_several_roots_are_allowed_unless_refused() -> None:
 def test_missing_heads_are_allowed_for_prediction() -> None:
     treebank = read(TREE + word(1, "_") + word(2, 1), missing_heads=True)
     assert treebank.heads.tolist() == [0, 1, -1, 1]
-    with pytest.raises(ParsimonError, match="circle, 1 → 2 → 1"):
+    with pytest.raises(ParsimonError, match="cycle, 1 → 2 → 1"):
         read(word(1, 2) + word(2, 1) + word(3, "_"), missing_heads=True)
 
 

@@ -147,7 +147,7 @@ def learn() -> None:
     type=click.IntRange(min=2),
     default=50,
     metavar="N",
-    help="Refuse columns that have more different values.",
+    help="Reject columns with more distinct values.",
 )
 @option(
     "--separator",
