@@ -71,7 +71,7 @@ def test_what_is_printed(run: Any, table: Path) -> None:
     assert lines[1] == "edges        2 of 6 (33.3%)"
     assert any(line.startswith("learnt from  300 rows") for line in lines)
     assert any(line.startswith("strength") and line.endswith("by ebic") for line in lines)
-    assert any("log pseudo-likelihood, on the rows learnt" in line for line in lines)
+    assert any("log pseudo-likelihood, on the training rows" in line for line in lines)
     assert any(line.split()[1:] == ["smoker", "cough"] and line.strip().startswith("+") for line in lines)
 
 
@@ -204,7 +204,10 @@ def test_rows_with_missing_values_can_be_dropped(run: Any, tmp_path: Path, rows:
         (b"a,\n1,2\n", "t.csv, line 1: column 2 has no name"),
         (b'a,b\n"1,2\n', "t.csv, line 2: unexpected end of data; check the quotes"),
         (b"a,b\n1,\xff\n", "t.csv, line 2: this is not valid utf-8"),
-        (b"a,b\n" + b"".join(b"%d.5,1\n" % i for i in range(20)), "the column 'a' has 20 distinct numbers such as 0.5"),
+        (
+            b"a,b\n" + b"".join(b"%d.5,1\n" % i for i in range(20)),
+            "the column 'a' has 20 distinct numbers such as 0.5",
+        ),
         (b"a,b\n" + b"".join(b"w%d,1\n" % i for i in range(60)), "column 'a' has 60 distinct values"),
         (b"a,b\nNA,1\n", "t.csv, line 2: the value of 'a' is missing"),
     ],

@@ -41,13 +41,13 @@ def test_a_plus_may_also_be_an_offset():
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("h.upos+m", "'m' is no test"),
-        ("x.upos", "'x.upos' is no test"),
+        ("h.upos+m", "'m' is not an arc test"),
+        ("x.upos", "'x.upos' is not an arc test"),
         ("h.colour", "no column 'colour'"),
-        ("h.upos+b.upos+b.form", "two tests of the words between"),
-        ("b+1.upos", "no test"),
+        ("h.upos+b.upos+b.form", "two tests of the words in between"),
+        ("b+1.upos", "not an arc test"),
         ("h.form/nonsense", "nonsense"),
-        ("+".join(f"h+{k}.upos+m+{k}.upos" for k in range(1, 8)), "14 tests; it may have 12"),
+        ("+".join(f"h+{k}.upos+m+{k}.upos" for k in range(1, 8)), "14 tests; it may have at most 12"),
         ("# nothing\n\n", "there is no template"),
     ],
 )
@@ -78,7 +78,7 @@ def test_presets_have_the_sizes_that_are_told_of_them():
         "martins-parsing": 684,
         "relations": 41,
     }
-    with pytest.raises(ParsimonError, match="no preset 'other'"):
+    with pytest.raises(ParsimonError, match="no arc template preset 'other'"):
         arc_preset("other")
 
 

@@ -38,5 +38,5 @@ def test_with_kind_changes_the_letter_and_nothing_else() -> None:
 def test_with_kind_keeps_ids_and_boundary() -> None:
     templates = TemplateSet((Template("node", ("U07:", Test(0, 0))),), boundary="crf++")
     assert with_kind(templates, "edge") == TemplateSet((Template.parse("B07:%x[0,0]"),), boundary="crf++")
-    with pytest.raises(ParsimonError, match="kind = 'vertex' is unknown, it is one of node, edge, both"):
+    with pytest.raises(ParsimonError, match="kind is 'vertex'; give one of node, edge, both"):
         with_kind(templates, "vertex")  # type: ignore[arg-type]

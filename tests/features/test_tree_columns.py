@@ -87,9 +87,9 @@ def test_templates_look_at_relatives() -> None:
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ("U:%x[uncle,0]", "'uncle' is no place to look at"),
+        ("U:%x[uncle,0]", "'uncle' is not a valid row"),
         ("U:%x[@parent,0]", "drop the @"),
-        ("U:%x[parent.,0]", "'parent.' is no place"),
+        ("U:%x[parent.,0]", "'parent.' is not a valid row"),
     ],
 )
 def test_mistakes_in_templates(text: str, match: str) -> None:
