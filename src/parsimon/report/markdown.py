@@ -9,7 +9,9 @@ from pathlib import Path
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table with padded columns, so that the source is readable, too; all but the first align right."""
-    widths = [max(len(row[c]) for row in [head, *rows]) for c in range(len(head))]
+    widths = [
+        max(2, *(len(row[c]) for row in [head, *rows])) for c in range(len(head))
+    ]  # a rule is at least -:
 
     def line(cells: Sequence[str]) -> str:
         padded = [
