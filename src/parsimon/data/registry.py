@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class RemoteFile:
     """The URL and checksum of a file.
 
-    Some files are available at their URL only in another form, so they cannot be downloaded automatically. `instead`
-    then says what to do with the file that is there.
+    Some files are available at their URL only in another form, so they cannot be downloaded automatically. For those,
+    `instead` says what to do with the file that is there.
     """
 
     url: str
