@@ -113,7 +113,7 @@ def test_the_log_names_the_stages(run, tables):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--grow", "nowhere.tpl:3"], "there is no template file 'nowhere.tpl' and no preset with that name"),
+        (["--grow", "nowhere.tpl:3"], "there is no template file 'nowhere.tpl' and no preset of that name"),
         (["--grow", "{}/bigrams.tpl:0"], "a stage joins in after 1 or more iterations"),
         (["--grow", "{}/words.tpl"], "stage 2 has no template that is not in an earlier one"),
         (["--grow", "{}/bigrams.tpl", "--select", "sparseptron"], "leave out --select or --grow"),

@@ -1,4 +1,4 @@
-"""Made sequences: their features are correlated as they should be, and their labels come from the CRF."""
+"""Synthetic sequences: their features are correlated as they should be, and their labels come from the CRF."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ def test_sentences_may_weigh():
 @pytest.mark.parametrize(
     ("settings", "X", "what"),
     [
-        ({"templates": "nothing"}, TRAIN, "no preset with that name; presets are mcdonald"),
+        ({"templates": "nothing"}, TRAIN, "no preset of that name; presets are mcdonald"),
         ({"decoding": "best"}, TRAIN, "decoding must be one of mst, minimum-risk"),
         ({"solver": "sgd-l1"}, TRAIN, "sgd-l1 needs sequences"),
         ({"l1": -1.0}, TRAIN, "-1"),
