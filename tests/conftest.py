@@ -1,4 +1,4 @@
-"""What all tests share: how hypothesis searches, Ctrl-C, and skipping tests whose data set is not on this machine."""
+"""What all tests share: settings of hypothesis, Ctrl-C, and skipping tests whose data set is missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The same examples on every run and every machine, and no verdict that hangs on how fast the machine is.
+# The same examples on every run and machine, and no result that depends on the speed of the machine.
 settings.register_profile(
     "parsimon",
     derandomize=True,
@@ -18,7 +18,7 @@ settings.register_profile(
 )
 settings.load_profile("parsimon")
 
-# What is started in the background has Ctrl-C turned off, and would hand that down to the commands under test.
+# Processes started in the background ignore Ctrl-C, and the commands under test would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

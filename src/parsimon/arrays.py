@@ -1,4 +1,4 @@
-"""The array types that signatures name."""
+"""Array types for annotations."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The one exception that a user's mistake raises."""
+"""The exception for errors in the user's input."""
 
 from __future__ import annotations
 
 
 class ParsimonError(ValueError):
-    """A mistake in what the user gave: one sentence that says what is wrong, where, and what would be right.
+    """An error in the user's input. The message is one sentence that says what is wrong, where, and how to fix it.
 
-    The command line prints it without a traceback and exits with code 2.
+    The command line prints the message without a traceback and exits with code 2.
     """

@@ -1,4 +1,4 @@
-"""Writing a file so that nobody ever sees half of it."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from parsimon.errors import ParsimonError
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write beside `path`, then rename over it; a failure leaves `path` as it was, and nothing beside it."""
+    """Write a temporary file next to `path` and rename it. A failure leaves `path` unchanged and no temporary file."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is not a regular file")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
@@ -27,7 +27,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def write_atomically_or_explain(path: Path, content: bytes) -> None:
-    """Writes a file whole or not at all; a failure is said in one sentence."""
+    """Like `write_atomically`, but a failure raises a `ParsimonError`."""
     try:
         write_atomically(path, content)
     except OSError as error:

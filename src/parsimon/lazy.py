@@ -1,4 +1,4 @@
-"""Packages whose public names are imported when they are first used."""
+"""Packages whose public names are imported on first use."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 def exports(
     package: str, homes: Mapping[str, tuple[str, ...]]
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """`__all__`, `__getattr__` and `__dir__` of a package: which module each of its names comes from.
+    """`__all__`, `__getattr__` and `__dir__` of a package, given the names that each of its modules provides.
 
-    Modules are relative to the package, or begin with ``parsimon.``. Type checkers see the same names in a block
-    under ``TYPE_CHECKING``; a test compares the two.
+    Module names are relative to the package or begin with ``parsimon.``. Type checkers see the same names in a
+    ``TYPE_CHECKING`` block; a test compares the two.
     """
     home = {name: module for module, names in homes.items() for name in names}
 

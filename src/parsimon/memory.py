@@ -1,4 +1,4 @@
-"""A limit on memory that is kept to: what does not fit ends with one sentence, not with a machine that swaps."""
+"""A limit on the memory of the process: exceeding it raises an error instead of making the machine swap."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_size(text: str) -> int:
-    """Bytes from a number with a unit.
+    """The number of bytes in a size with a unit.
 
     >>> parse_size("4G"), parse_size("1.5 MB")
     (4294967296, 1572864)
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", text, re.IGNORECASE)
     if match is None or not float(match[1]) > 0:
-        raise ParsimonError(f"a size is a number with a unit, such as 500M or 4G, not {text!r}.")
+        raise ParsimonError(f"{text!r} is not a size; give a number with a unit, such as 500M or 4G.")
     return int(float(match[1]) * UNITS[match[2].upper()])
 
 
 def format_size(size: float) -> str:
-    """For people.
+    """A human-readable size.
 
     >>> format_size(4 << 30)
     '4 GB'
@@ -37,10 +37,10 @@ def format_size(size: float) -> str:
 
 @contextmanager
 def at_most(limit: int | None) -> Iterator[None]:
-    """Within it the process gets no more memory than so many bytes; asking for more ends in a `ParsimonError`.
+    """Limit the memory of the process to some number of bytes; exceeding the limit raises a `ParsimonError`.
 
-    What counts is memory that the process has to itself, data and heap, not code and files (Linux: RLIMIT_DATA). A
-    limit that the system has set already is never raised.
+    The limit applies to the private memory of the process (data and heap), not to code and files (Linux: RLIMIT_DATA).
+    It never raises a limit that the system has already set.
     """
     if limit is None:
         yield
@@ -50,7 +50,7 @@ def at_most(limit: int | None) -> Iterator[None]:
 
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     except (ImportError, AttributeError):
-        raise ParsimonError("this system has no limits on memory; leave the limit out.") from None
+        raise ParsimonError("this system does not support memory limits; leave the limit out.") from None
     lowest = min(each for each in (limit, soft, hard) if each != resource.RLIM_INFINITY)
     resource.setrlimit(resource.RLIMIT_DATA, (lowest, hard))
     try:

@@ -209,7 +209,7 @@ def test_explain_as_a_page(run, model, tmp_path):
     assert f"3 documents explained in {tmp_path / 'why.html'}" in result.stdout
     page = (tmp_path / "why.html").read_text(encoding="utf-8")
     assert page.count("<article>") == 3
-    assert "right: <b>good</b>" in page
+    assert "gold: <b>good</b>" in page
 
 
 def test_explain_refuses_a_page_that_cannot_be_written(run, model, tmp_path):

@@ -106,7 +106,7 @@ def test_a_page(run, trained, tmp_path):
     assert f"<title>What {trained.name} has learnt</title>" in text
     assert f"{len(model.weights)} of {model.info['candidate_features']:,}" in text
     assert text.count("<section>") == len(look.heaviest_by_label(model, 3))
-    assert "How training went" in text
+    assert "Training history" in text
     run("inspect", trained, "--html", page, "--label", "B-VP")
     assert page.read_text(encoding="utf-8").count("<section>") == 1
 

@@ -71,7 +71,7 @@ def test_what_is_printed(run: Any, table: Path) -> None:
     assert lines[1] == "edges        2 of 6 (33.3%)"
     assert any(line.startswith("learnt from  300 rows") for line in lines)
     assert any(line.startswith("strength") and line.endswith("by ebic") for line in lines)
-    assert any("log pseudo-likelihood, on the rows learnt" in line for line in lines)
+    assert any("log pseudo-likelihood, on the training rows" in line for line in lines)
     assert any(line.split()[1:] == ["smoker", "cough"] and line.strip().startswith("+") for line in lines)
 
 
@@ -197,15 +197,18 @@ def test_rows_with_missing_values_can_be_dropped(run: Any, tmp_path: Path, rows:
     [
         (b"", "t.csv is empty"),
         (b"\n  \n", "t.csv is empty"),
-        (b"a,b\n", "t.csv has a line of names and no rows"),
+        (b"a,b\n", "t.csv has a line of names but no rows"),
         (b"a,b\n1,2\n1\n", "t.csv, line 3: 1 cell, but line 1 has 2"),
         (b"a,b\n1,2\n1,2,3\n", "t.csv, line 3: 3 cells, but line 1 has 2"),
         (b"a,a\n1,2\n", "t.csv, line 1: two columns are called 'a'"),
         (b"a,\n1,2\n", "t.csv, line 1: column 2 has no name"),
         (b'a,b\n"1,2\n', "t.csv, line 2: unexpected end of data; check the quotes"),
-        (b"a,b\n1,\xff\n", "t.csv, line 2: this is not utf-8"),
-        (b"a,b\n" + b"".join(b"%d.5,1\n" % i for i in range(20)), "the column 'a' has numbers such as 0.5"),
-        (b"a,b\n" + b"".join(b"w%d,1\n" % i for i in range(60)), "column 'a' has 60 different values"),
+        (b"a,b\n1,\xff\n", "t.csv, line 2: this is not valid utf-8"),
+        (
+            b"a,b\n" + b"".join(b"%d.5,1\n" % i for i in range(20)),
+            "the column 'a' has 20 distinct numbers such as 0.5",
+        ),
+        (b"a,b\n" + b"".join(b"w%d,1\n" % i for i in range(60)), "column 'a' has 60 distinct values"),
         (b"a,b\nNA,1\n", "t.csv, line 2: the value of 'a' is missing"),
     ],
 )
@@ -262,7 +265,7 @@ def test_options_that_are_refused(run: Any, table: Path) -> None:
         assert result.exit_code == 2
         assert "neither a number above zero nor one of bic, ebic, cv" in result.stderr
     refused(run("learn", "network", table, "--solver", "magic"), "there is no solver called 'magic'")
-    refused(run("learn", "network", table, "--max-states", 2), "column 'region' has 3 different values")
+    refused(run("learn", "network", table, "--max-states", 2), "column 'region' has 3 distinct values")
 
 
 # ---- other commands ------------------------------------------------------------------------------------------
@@ -308,7 +311,7 @@ def test_sample(run: Any, model: Path, tmp_path: Path) -> None:
     refused(run("sample", model, "--given", "smoker"), "write COLUMN=STATE")
     refused(
         run("sample", model, "--given", "smoker=maybe"),
-        "'maybe' is no state of 'smoker', which has 'no', 'yes'",
+        "'maybe' is not a state of 'smoker', which has 'no', 'yes'",
     )
     refused(run("sample", model, "--given", "smok=yes"), "did you mean 'smoker'?")
 

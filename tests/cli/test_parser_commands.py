@@ -190,7 +190,7 @@ def test_a_parser_as_a_page(model, run, tmp_path):
     assert (
         text.index("Templates of arcs")
         < text.index("Templates of relations")
-        < text.index("How training went")
+        < text.index("Training history")
     )
     assert "<h3>subj <span" in text
     assert run("inspect", model, "--html", page, "--label", "subj").exit_code == 0

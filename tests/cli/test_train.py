@@ -582,4 +582,4 @@ def test_data_are_not_overwritten(run, folder, option):
 def test_a_limit_on_memory_that_is_no_size(run, folder):
     result = run(*training(folder, "--memory", "lots"))
     assert result.exit_code == 2
-    assert "such as 500M or 4G, not 'lots'" in result.stderr
+    assert "'lots' is not a size; give a number with a unit" in result.stderr

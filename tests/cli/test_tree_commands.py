@@ -151,8 +151,8 @@ def test_mistakes_about_siblings(run: Any, trees: Path, tmp_path: Path) -> None:
     common = ("-m", tmp_path / "x.model", "-t", tmp_path / "trees.tpl")
     assert run("train", "tree", trees, *common, "--siblings", "none").exit_code == 2
     (tmp_path / "trees.tpl").write_text(TEMPLATES + "S\n")
-    refused(run("train", "tree", trees, *common), "template 'S' is about labels of siblings")
-    refused(run("train", "sequence", trees, *common), "template 'S' is about labels of siblings")
+    refused(run("train", "tree", trees, *common), "template 'S' is for the labels of siblings")
+    refused(run("train", "sequence", trees, *common), "template 'S' is for the labels of siblings")
 
 
 def test_inspecting_a_tree_model(run: Any, tree_model: Path) -> None:

@@ -62,14 +62,14 @@ def test_lists_and_arrays_of_anything() -> None:
     [
         (
             [["a", 1], ["b", None]],
-            r"column 'x1', row 1 \(the first is 0\): the value is missing; drop the row",
+            r"column 'x1', row 1 \(counting from 0\): the value is missing; drop the row",
         ),
         ([[1.0, 2], [float("nan"), 2]], "column 'x0', row 1 .*: the value is missing"),
         (
             np.array([[0.5, 1.0]]),
-            r"column 'x0', row 0 .*: 0\.5 is no whole number.*discretise the column or drop it",
+            r"column 'x0', row 0 .*: 0\.5 is not a whole number.*discretise the column or drop it",
         ),
-        ([[i] for i in range(60)], "column 'x0' has 60 different values, and 50 states are the most"),
+        ([[i] for i in range(60)], "column 'x0' has 60 distinct values, but at most 50 states are allowed"),
         ([[1, 2], [1]], "row 1 of X has 1 cells, but row 0 has 2"),
         ([1, 2, 3], "row 0 of X is 1, not a list of cells"),
         (np.arange(3), "X has 1 dimension; a table has two"),
@@ -105,5 +105,5 @@ def test_other_tables_are_compared_with_the_one_learnt() -> None:
         network.score(chain().X[:, :2])
     wrong = chain().X[:5].copy()
     wrong[3, 2] = 4
-    with pytest.raises(ParsimonError, match="row 3 of X: 4 is no state of 'x2', which has 0, 1"):
+    with pytest.raises(ParsimonError, match="row 3 of X: 4 is not a state of 'x2', which has 0, 1"):
         network.score(wrong)

@@ -244,7 +244,7 @@ def test_tab_separated(tmp_path: Path) -> None:
         (
             "x.tsv",
             b"a\tb\nc\t\xe9",
-            "x.tsv, line 2 is not in the encoding utf-8; give another, such as latin-1",
+            "x.tsv, line 2 is not valid utf-8; give another encoding, such as latin-1",
         ),
         ("x.tsv", b" \n", "x.tsv has no documents"),
     ],
@@ -258,13 +258,13 @@ def test_damaged_files(tmp_path: Path, file: str, content: bytes, message: str) 
 def test_wrong_paths(tmp_path: Path) -> None:
     with pytest.raises(ParsimonError, match="nowhere does not exist; give a folder"):
         read_documents(tmp_path / "nowhere")
-    with pytest.raises(ParsimonError, match="is empty; it should have a folder of text files"):
+    with pytest.raises(ParsimonError, match="is empty; it should have one folder of text files"):
         read_documents(tmp_path)
     (tmp_path / "a").mkdir()
     with pytest.raises(ParsimonError, match="a has no text files"):
         read_documents(tmp_path)
     (tmp_path / "README").write_text("Hello")
-    with pytest.raises(ParsimonError, match="has the file README beside folders"):
+    with pytest.raises(ParsimonError, match="has the file README next to folders"):
         read_documents(tmp_path)
     with pytest.raises(ParsimonError, match="is a folder; give a file"):
         read_documents(tmp_path, format="tsv")

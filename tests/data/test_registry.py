@@ -137,7 +137,7 @@ def test_a_given_archive_with_another_checksum_is_refused(
     folders: tuple[Path, Path], register: Callable[..., bytes]
 ) -> None:
     given = put(folders[0] / "words" / "words.zip", register() + b"!")
-    with pytest.raises(ParsimonError, match=f"{re.escape(str(given))} is damaged or another version"):
+    with pytest.raises(ParsimonError, match=f"{re.escape(str(given))} is damaged or a different version"):
         archive("words")
 
 
@@ -186,10 +186,10 @@ def test_a_file_that_cannot_be_downloaded_as_it_is(
     with pytest.raises(ParsimonError) as caught:
         archive("words")
     assert str(caught.value).endswith(
-        f"{NOWHERE} has it in another form; get it and give its path to load_words."
+        f"{NOWHERE} has it in another form; download that and give its path to load_words."
     )
     put(folders[0] / "words" / "words.txt.gz", content[:-1])
-    with pytest.raises(ParsimonError, match=f"get {NOWHERE} and give its path to load_words"):
+    with pytest.raises(ParsimonError, match=f"download {NOWHERE} and give its path to load_words"):
         archive("words")
     put(folders[0] / "words" / "words.txt.gz", content)
     assert archive("words").read_bytes() == content
@@ -242,7 +242,7 @@ def test_a_member_outside_of_its_archive_is_refused(
     folders: tuple[Path, Path], register: Callable[..., bytes], inner: str
 ) -> None:
     put(folders[0] / "words" / "words.tar.xz", register("words.tar.xz", inner=inner))
-    with pytest.raises(ParsimonError, match="lies outside"):
+    with pytest.raises(ParsimonError, match="leads outside the archive"):
         member("words", "train.txt")
 
 
@@ -317,7 +317,7 @@ def test_a_set_of_several_archives_needs_the_files_name(
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: archive("conll1999"), "no data set 'conll1999'; known are .*conll2000"),
+        (lambda: archive("conll1999"), "no data set 'conll1999'; give one of .*conll2000"),
         (lambda: is_available("conll1999"), "no data set 'conll1999'"),
         (lambda: archive("conll2000", "other.zip"), "conll2000 has no archive 'other.zip'"),
         (lambda: registry.load_conll2000("dev"), "conll2000 has no split 'dev'; give train or test"),  # type: ignore[arg-type]

@@ -37,7 +37,7 @@ def test_folds_depend_on_the_seed_alone() -> None:
     ("call", "message"),
     [
         (lambda: folds(10, 2), "k is 2; .* at least 3 parts"),
-        (lambda: folds(9), "9 sequences cannot make 10 parts"),
+        (lambda: folds(9), "9 sequences cannot be split into 10 parts"),
     ],
 )
 def test_wrong_arguments(call: Callable[[], object], message: str) -> None:

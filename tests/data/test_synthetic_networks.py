@@ -81,10 +81,10 @@ def test_one_variable_is_a_network_without_edges() -> None:
     ("arguments", "said"),
     [
         ({"kind": "star"}, "kind is 'star'; give chain, grid or random"),
-        ({"kind": "grid", "n_variables": 7}, "n_variables is 7, which makes no grid"),
+        ({"kind": "grid", "n_variables": 7}, "n_variables is 7, which is prime, so no grid has as many"),
         (
             {"kind": "random", "n_variables": 4, "degree": 4.0},
-            "degree is 4, but 4 variables have 3 neighbours",
+            "degree is 4, but 4 variables have at most 3 neighbours",
         ),
         ({"n_variables": 0}, "n_variables is 0; give a whole number that is 1 or more"),
         ({"n_samples": 2.5}, r"n_samples is 2\.5; give a whole number"),

@@ -1,4 +1,4 @@
-"""Made sequences: their features are correlated as they should be, and their labels come from the CRF."""
+"""Synthetic sequences: their features are correlated as they should be, and their labels come from the CRF."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_the_generating_weights_fit_the_labels(kind: Any, n_labels: int) -> None
         ({"n_features": 0}, "n_features is 0"),
         ({"n_relevant": -1}, "n_relevant is -1"),
         ({"n_relevant": 101}, "n_relevant is 101, but there are only 100 features"),
-        ({"n_relevant": 31}, "n_relevant is 31, which does not make groups of 3; give a multiple"),
+        ({"n_relevant": 31}, "n_relevant is 31, which is not a multiple of group_size, 3; give a multiple"),
         ({"group_size": 0}, "group_size is 0"),
         ({"noise": -0.1}, "noise is -0.1; give a standard deviation"),
         ({"scale": float("nan")}, "scale is nan; give a standard deviation"),

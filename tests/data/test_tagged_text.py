@@ -59,8 +59,8 @@ def test_a_tree_of_empty_elements_is_no_sentence() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("( (S (NN rain))", "wsj: a bracket is opened that has no other half"),
-        ("( (NN rain)) )", "wsj: a bracket is closed that has no other half"),
+        ("( (S (NN rain))", "wsj: opening bracket without a match"),
+        ("( (NN rain)) )", "wsj: closing bracket without a match"),
     ],
 )
 def test_damaged_trees(text: str, message: str) -> None:

@@ -215,7 +215,7 @@ def test_questions_that_are_refused() -> None:
     network = fitted()
     with pytest.raises(ParsimonError, match="the network has no variable 'smoker'; its variables are"):
         network.conditional({"smoker": 1})
-    with pytest.raises(ParsimonError, match="3 is no state of 'x0', which has 0, 1"):
+    with pytest.raises(ParsimonError, match="3 is not a state of 'x0', which has 0, 1"):
         network.conditional({"x0": 3})
     with pytest.raises(ParsimonError, match="n is 0; give how many rows"):
         network.sample(0)

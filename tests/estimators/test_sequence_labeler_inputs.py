@@ -52,7 +52,7 @@ def test_templates_by_file_and_by_name(tmp_path: Path) -> None:
         ) == fitted().predict(WORDS)
     assert SequenceLabeler("words", l1=0.1).fit(WORDS, LABELS).score(WORDS, LABELS) > 0.8
     with pytest.raises(
-        ParsimonError, match="no template file 'wrods' and no preset of that name; presets are"
+        ParsimonError, match="no template file 'wrods' and no preset with that name; presets are"
     ):
         SequenceLabeler("wrods").fit(WORDS, LABELS)
 
@@ -64,7 +64,7 @@ def test_templates_by_file_and_by_name(tmp_path: Path) -> None:
         (5, None, "X must be a list of sequences"),
         (Columns.from_sequences(WORDS), None, "columns need templates"),
         ([[1, 2]], None, "a token's features must be a dict"),
-        ([["a"], "b"], TEMPLATES, "sequence 1 is one string"),
+        ([["a"], "b"], TEMPLATES, "sequence 1 is a single string"),
         ([[("a", "b")], ["c"]], TEMPLATES, "sequence 1, token 0 has 1 columns"),
     ],
 )

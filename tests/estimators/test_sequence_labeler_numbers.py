@@ -115,7 +115,7 @@ def test_development_set_path_and_warm_start_take_arrays() -> None:
             [np.full((1, 2), np.nan)],
             "sequence 0, token 0: the feature 0 has the value NaN; values must be finite",
         ),
-        ([np.eye(2), np.ones((1, 3))], "sequence 1 has 3 columns but those before have 2"),
+        ([np.eye(2), np.ones((1, 3))], "sequence 1 has 3 columns, but those before it have 2"),
         ([np.ones(2)], r"sequence 0 has the shape \(2,\); it should be tokens × features"),
         ([np.eye(2), [{"w": "a"}]], "sequence 1 is a list; it should be a matrix of numbers"),
         ([[{"w": "a"}], np.eye(2)], "sequence 0 is a list; it should be a matrix of numbers"),
@@ -141,5 +141,5 @@ def test_models_of_numbers_and_of_names_do_not_mix() -> None:
     numbers, named = SequenceLabeler().fit(X, y), SequenceLabeler().fit(DICTS, LABELS)
     with pytest.raises(ParsimonError, match="sequence 0 is a list; it should be a matrix of numbers"):
         numbers.predict(DICTS)
-    with pytest.raises(ParsimonError, match="the model knows features by name, but X has matrices"):
+    with pytest.raises(ParsimonError, match="the model was trained on named features, but X has matrices"):
         named.predict(X)

@@ -294,7 +294,7 @@ def test_a_large_tree() -> None:
     ("labeler", "message"),
     [
         (TreeLabeler(TEMPLATES, siblings="both"), "siblings must be None, 'instead' or 'also', not 'both'"),
-        (TreeLabeler(TemplateSet.parse("U\nS")), "template 'S' is about labels of siblings"),
+        (TreeLabeler(TemplateSet.parse("U\nS")), "template 'S' is for the labels of siblings"),
         (TreeLabeler(TEMPLATES, siblings="also", solver="mira", loss="hinge"), "an online learner"),
         (TreeLabeler(TEMPLATES, siblings="also", solver="bcd"), "block coordinate descent"),
     ],
@@ -305,7 +305,7 @@ def test_what_cannot_work_is_refused(labeler: TreeLabeler, message: str) -> None
 
 
 def test_sequences_have_no_siblings() -> None:
-    with pytest.raises(ParsimonError, match="template 'S' is about labels of siblings"):
+    with pytest.raises(ParsimonError, match="template 'S' is for the labels of siblings"):
         SequenceLabeler(TemplateSet.parse("U:%x[0,0]\nS")).fit([["a"]], [["x"]])
     space = TemplateFeatures(TEMPLATES.with_siblings(), siblings="also")
     with pytest.raises(ParsimonError, match="has sequences, not trees"):

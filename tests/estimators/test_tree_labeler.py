@@ -136,7 +136,7 @@ def test_the_path_starts_where_nothing_is_left() -> None:
     [
         (TreeLabeler(), [(["a"], [-1])], "needs templates"),
         (TreeLabeler(TEMPLATES), [["a"]], "must be a pair"),
-        (TreeLabeler(TEMPLATES, kind_column=5), [([("a", "b")], [-1])], "no column 5 with kinds"),
+        (TreeLabeler(TEMPLATES, kind_column=5), [([("a", "b")], [-1])], "no column 5 with node kinds"),
         (
             TreeLabeler(TEMPLATES, solver="bcd"),
             [([("a", "b")], [-1])],

@@ -175,8 +175,8 @@ def test_templates_that_look_at_no_word_are_constant():
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (lambda a: a.update(count=a["count"] + 1), "do not fit"),
-        (lambda a: a.update(values=a["values"] + 1000), "not there"),
+        (lambda a: a.update(count=a["count"] + 1), "do not match"),
+        (lambda a: a.update(values=a["values"] + 1000), "does not exist"),
         (lambda a: a.update({"strings.length": a["strings.length"][::-1]}), "begin"),
     ],
 )

@@ -145,7 +145,7 @@ def test_mistakes_are_found_with_their_line(
 def test_an_empty_file(content: str, tmp_path: Path) -> None:
     path = tmp_path / "empty.txt"
     path.write_bytes(content.encode())
-    with pytest.raises(ParsimonError, match=r"empty.txt has no tokens; it should have one token a line"):
+    with pytest.raises(ParsimonError, match=r"empty.txt has no tokens; it should have one token per line"):
         read_columns(path)
 
 
@@ -160,7 +160,7 @@ def test_gzipped_files_are_unpacked(tmp_path: Path) -> None:
     X = read_columns(path)
     assert [X.sequence(i) for i in range(len(X))] == SEQUENCES
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(ParsimonError, match="cannot be read, for its gzip data is damaged"):
+    with pytest.raises(ParsimonError, match="cannot be read because its gzip data is damaged"):
         read_columns(path)
 
 
@@ -289,8 +289,8 @@ def test_columns_of_single_strings_and_of_lists() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (["a b"], "sequence 0 is one string"),
-        ([["a"], [("b", "c")]], "sequence 1, token 0 has 2 columns but the first token has 1"),
+        (["a b"], "sequence 0 is a single string"),
+        ([["a"], [("b", "c")]], "sequence 1, token 0 has 2 columns, but the first token has 1"),
         ([[("a", 1)]], "sequence 0, token 0: columns must be strings"),
         ([[None]], "sequence 0, token 0"),
         ([[3]], "sequence 0, token 0"),
@@ -337,7 +337,7 @@ def test_labels() -> None:
 
 
 def test_wrong_labels() -> None:
-    with pytest.raises(ParsimonError, match="labels of sequence 0 are one string"):
+    with pytest.raises(ParsimonError, match="labels of sequence 0 are a single string"):
         Labels.from_sequences(["AB"])
     with pytest.raises(
         ParsimonError,

@@ -213,7 +213,7 @@ def test_picking_sequences_of_a_matrix() -> None:
 
 
 def test_wrong_matrices() -> None:
-    with pytest.raises(ParsimonError, match="lengths add up to 3 but the matrix has 2 rows"):
+    with pytest.raises(ParsimonError, match="lengths add up to 3, but the matrix has 2 rows"):
         SparseSequences(matrix(np.eye(2)), [3])
     with pytest.raises(ParsimonError):
         SparseSequences(matrix(np.eye(2)), [3, -1])
@@ -296,14 +296,14 @@ def test_sequences_without_tokens_fit_any_columns() -> None:
     [
         (
             [np.eye(2), np.ones((1, 3))],
-            "sequence 1 has 3 columns but those before have 2; every token needs the same",
+            "sequence 1 has 3 columns, but those before it have 2; every token needs the same",
         ),
         ([[], np.ones(3)], r"sequence 1 has the shape \(3,\); it should be tokens × features"),
         ([np.array(1.0)], r"sequence 0 has the shape \(\)"),
         ([np.eye(2), [[1.0, 2.0]]], "sequence 1 is a list; it should be a matrix of numbers"),
         ([np.eye(2), None], "sequence 1 is a NoneType"),
         ([np.array([["a"]])], "sequence 0 is a ndarray; it should be a matrix of numbers"),
-        ([np.eye(2) * 1j], "sequence 0 has values of the type complex128; they should be real numbers"),
+        ([np.eye(2) * 1j], "sequence 0 has values of type complex128; they should be real numbers"),
         ([matrix(np.eye(2)), matrix(np.eye(3))], "sequence 1 has 3 columns"),
     ],
 )
@@ -349,7 +349,7 @@ def test_names_of_columns() -> None:
 
 
 def test_wrong_names() -> None:
-    with pytest.raises(ParsimonError, match="there are 1 names but 2 columns; every column needs one"):
+    with pytest.raises(ParsimonError, match="there are 1 names but 2 columns; give one per column"):
         SparseSequences(np.eye(2), [2], names=["a"])
     with pytest.raises(ParsimonError, match="two columns have the name 'a'; every column needs its own"):
         SparseSequences(np.eye(3), [3], names=["b", "a", "a"])
@@ -364,5 +364,5 @@ def test_parts_with_other_columns_cannot_be_put_together() -> None:
 
 
 def test_matrices_are_not_for_features_by_name() -> None:
-    with pytest.raises(ParsimonError, match="the model knows features by name, but X has matrices"):
+    with pytest.raises(ParsimonError, match="the model was trained on named features, but X has matrices"):
         ItemFeatures().observe(SparseSequences(np.eye(2), [2]))

@@ -240,8 +240,8 @@ def test_indicators_do_not_confuse_a_boundary_with_a_token(boundary: Boundary, s
 def test_unknown_presets() -> None:
     names = re.escape(", ".join(preset_names()))
     with pytest.raises(
-        ParsimonError, match=f"unknown preset 'chunk': did you mean 'chunking'\\? there are {names}"
+        ParsimonError, match=f"unknown preset 'chunk': did you mean 'chunking'\\? presets are {names}"
     ):
         get_preset("chunk")
-    with pytest.raises(ParsimonError, match=f"unknown preset 'zzz': there are {names}"):
+    with pytest.raises(ParsimonError, match=f"unknown preset 'zzz': presets are {names}"):
         get_preset("zzz")

@@ -204,7 +204,7 @@ def test_templates_and_constants() -> None:
 def test_a_column_that_is_not_there() -> None:
     space = TemplateFeatures(TemplateSet.parse("U:%x[0,2]"))
     with pytest.raises(
-        ParsimonError, match="templates name column 2, but the input has 1 column besides the label"
+        ParsimonError, match="templates refer to column 2, but the input has 1 column besides the label"
     ):
         space.learn(Columns.from_sequences([["a"]]))
 
@@ -237,9 +237,9 @@ def test_a_session_reads_on_while_strings_are_added() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda s, a: a["node.tuples"].__setitem__(0, 99), "names a string that is not there"),
-        (lambda s, a: a.__setitem__("node.count", a["node.count"] + 1), "do not fit the templates"),
-        (lambda s, a: s.__setitem__("templates", "U:%x[0,0]\nU2:%x[0,0]"), "do not fit the templates"),
+        (lambda s, a: a["node.tuples"].__setitem__(0, 99), "refers to a string that does not exist"),
+        (lambda s, a: a.__setitem__("node.count", a["node.count"] + 1), "do not match the templates"),
+        (lambda s, a: s.__setitem__("templates", "U:%x[0,0]\nU2:%x[0,0]"), "do not match the templates"),
     ],
 )
 def test_a_state_that_does_not_fit_is_refused(change: Any, message: str) -> None:

@@ -97,15 +97,18 @@ def test_every_known_form_can_be_written() -> None:
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        ("uper", "unknown transform 'uper': there are lower, lower-ascii, shape, .*prefix:N, .*test:REGEXP"),
-        ("lower:3", "'lower' takes no argument, so write 'lower'"),
-        ("prefix", "'prefix' needs a number of characters from 1 to 100, as in 'prefix:3', and got nothing"),
+        (
+            "uper",
+            "unknown transform 'uper'; transforms are lower, lower-ascii, shape, .*prefix:N, .*test:REGEXP",
+        ),
+        ("lower:3", "'lower' takes no argument; write 'lower'"),
+        ("prefix", "'prefix' needs a number of characters from 1 to 100, as in 'prefix:3', but got nothing"),
         ("suffix:0", "'suffix' needs .* got '0'"),
         ("suffix:-2", "'suffix' needs .* got '-2'"),
         ("suffix:101", "'suffix' needs .* got '101'"),
         ("prefix:" + "9" * 5000, "'prefix' needs"),
         ("test", "'test' needs a regular expression"),
-        ("match:a\nb", "cannot look for a line break"),
+        ("match:a\nb", "cannot match a line break"),
         ("test:*", r"regular expression '\*', character 1: \* must follow"),
         ("test:^?", "character 2: \\? must follow"),
         ("test:a**", r"character 3: \* must follow"),

@@ -57,7 +57,7 @@ def test_every_label_has_its_heaviest_features(model: Any) -> None:
 @pytest.mark.parametrize("label", [None, "B"])
 def test_a_page_without_features(model: Any, label: str | None) -> None:
     text = model_page("T", [], [Part("", model)], top=0, label=label)
-    assert "Templates, by the weight they have" in text
+    assert "Templates, by weight" in text
     assert "Heaviest features" not in text
 
 
@@ -75,15 +75,15 @@ def test_templates_that_were_chosen_have_their_scores(model: Any) -> None:
     name = model.space.template_names()[0]
     scores = scores_of({"selection": {"name": "sparseptron", "templates": [[name, 12.345]]}})
     text = model_page("T", [], [Part("", model, scores)])
-    assert "chosen with" in text
+    assert "selection score" in text
     assert "<td>12.3</td>" in text
-    assert "chosen with" not in model_page("T", [], [Part("", model, scores_of({"selection": None}))])
+    assert "selection score" not in model_page("T", [], [Part("", model, scores_of({"selection": None}))])
 
 
 def test_one_label_and_one_template(model: Any) -> None:
     text = model_page("T", [], [Part("", model)], label="B")
     assert len(shown(text)) == 1
-    assert "One label after another" not in text
+    assert "Label pairs" not in text
     name = model.space.template_names()[0]
     assert shown(model_page("T", [], [Part("", model)], template=name))
     with pytest.raises(ParsimonError, match="the model has no label 'Z'"):
@@ -107,12 +107,12 @@ def test_label_pairs_are_a_matrix_or_a_list(model: Any, monkeypatch: pytest.Monk
 
 def test_curves_of_training(model: Any) -> None:
     text = model_page("T", [], [Part("", model)], history=HISTORY)
-    assert "900 → 10.5 over 2 iterations (logarithmic)" in text
+    assert "900 → 10.5 over 2 iterations (log scale)" in text
     assert "0 → 5 over 2 iterations, at most 7" in text
     assert "0.5 → 0.75 over 2 iterations" in text
     assert text.count("<polyline") == 3
     assert "0.0,0.0 320.0,102.6 640.0,120.0" in text
-    assert "How training went" not in model_page("T", [], [Part("", model)], history=HISTORY[:1])
+    assert "Training history" not in model_page("T", [], [Part("", model)], history=HISTORY[:1])
 
 
 def test_a_model_without_weights() -> None:

@@ -113,9 +113,9 @@ def test_files(tmp_path: Path, ending: str, begins: bytes) -> None:
 
 def test_a_file_that_is_no_picture_is_refused(tmp_path: Path) -> None:
     figure = draw_network(["a", "b"], np.array([[0, 1]]), np.ones(1))
-    with pytest.raises(ParsimonError, match=r"name a file that ends in \.png, \.pdf or \.svg"):
+    with pytest.raises(ParsimonError, match=r"give a file name that ends in \.png, \.svg or \.pdf"):
         save_figure(figure, tmp_path / "network.doc")
-    with pytest.raises(ParsimonError, match="cannot write"):
+    with pytest.raises(ParsimonError, match="cannot be written"):
         save_figure(figure, tmp_path / "nowhere" / "network.png")
     assert list(tmp_path.iterdir()) == []
 

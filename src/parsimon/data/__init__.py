@@ -1,4 +1,4 @@
-"""Data sets: a code corpus from the standard library, and public ones that are downloaded when first used.
+"""Data sets: a corpus of standard-library source code, and public data sets that are downloaded on first use.
 
 >>> from parsimon.data import load_python_code
 >>> train, test = load_python_code(4).split()

@@ -1,4 +1,4 @@
-"""Tables in text files: commas, tabs or semicolons between cells, and names in the first line."""
+"""Reading text tables with comma-, tab- or semicolon-separated cells and a header line."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +15,9 @@ from parsimon.errors import ParsimonError
 
 SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";"}
 MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "NULL", "null"})
-CONTINUOUS = 10  # numbers that are not whole are states if there are no more different ones than this
+MAX_FRACTIONAL_STATES = (
+    10  # a column of numbers with fractions is discrete only up to this many distinct values
+)
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,10 @@ def read_table(
     missing: Literal["refuse", "drop"] = "refuse",
     encoding: str = "utf-8",
 ) -> CsvTable:
-    """Reads a table of discrete columns; ``-`` is standard input.
+    """Read a table of discrete columns; ``-`` is standard input.
 
-    Without a `separator`, it is whichever of comma, tab and semicolon the first lines have. Cells that are empty, ?,
-    NA, NaN or NULL are missing.
+    Without `separator`, the separator (comma, tab or semicolon) is detected from the first lines. Cells that are
+    empty or contain ?, NA, NaN or NULL count as missing.
 
     >>> from pathlib import Path
     >>> _ = Path("weather.csv").write_text("sky; wet\\ncloudy; yes\\nclear; no\\n")
@@ -50,27 +53,29 @@ def read_table(
     try:
         first, cells = next(lines)
     except StopIteration:
-        raise ParsimonError(f"{name} is empty; it should have a line of names, then a row a line.") from None
+        raise ParsimonError(
+            f"{name} is empty; it should have a line of column names, then one row per line."
+        ) from None
     names = _names(cells, name, first) if header else tuple(f"x{j}" for j in range(1, len(cells) + 1))
     rows, dropped = [], 0
-    for line, row in lines if header else _and_then((first, cells), lines):
+    for line, row in lines if header else chain([(first, cells)], lines):
         if len(row) != len(names):
             raise ParsimonError(
                 f"{name}, line {line}: {len(row)} cell{'s' * (len(row) != 1)}, but line {first} has {len(names)}; "
                 "every row needs a cell for each column."
             )
-        gap = next((j for j, cell in enumerate(row) if cell in MISSING), None)
-        if gap is None:
+        empty = next((j for j, cell in enumerate(row) if cell in MISSING), None)
+        if empty is None:
             rows.append(row)
         elif missing == "drop":
             dropped += 1
         else:
             raise ParsimonError(
-                f"{name}, line {line}: the value of {names[gap]!r} is missing; fill it in, or drop such rows "
+                f"{name}, line {line}: the value of {names[empty]!r} is missing; fill it in, or drop such rows "
                 "(--missing drop)."
             )
     if not rows:
-        what = "no row without a missing value" if dropped else "a line of names and no rows"
+        what = "no row without a missing value" if dropped else "a line of names but no rows"
         raise ParsimonError(f"{name} has {what}; a network is learnt from rows.")
     _refuse_continuous(names, rows, name)
     return CsvTable(names, rows, dropped)
@@ -83,28 +88,28 @@ def _text(source: str | Path, name: str, encoding: str) -> str:
     except OSError as error:
         raise ParsimonError(f"{name} cannot be read: {error.strerror or error}.") from error
     except LookupError:
-        raise ParsimonError(f"there is no encoding called {encoding!r}; utf-8 and latin-1 are two.") from None
+        raise ParsimonError(f"there is no encoding called {encoding!r}; try utf-8 or latin-1.") from None
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise ParsimonError(
-            f"{name}, line {line}: this is not {encoding}; name the encoding (--encoding)."
+            f"{name}, line {line}: this is not valid {encoding}; give the file's encoding (--encoding)."
         ) from None
 
 
 def _separator(text: str) -> str:
-    """Which of the three the first line has; if several, the sniffer of the csv module decides."""
+    """The separator found in the first line; if it has several, csv.Sniffer decides."""
     first = next((line for line in text.splitlines() if line.strip()), "")
-    there = [each for each in SEPARATORS.values() if each in first]
-    if len(there) < 2:
-        return there[0] if there else ","
+    candidates = [each for each in SEPARATORS.values() if each in first]
+    if len(candidates) < 2:
+        return candidates[0] if candidates else ","
     try:
-        return csv.Sniffer().sniff(text[:65536], delimiters="".join(there)).delimiter
+        return csv.Sniffer().sniff(text[:65536], delimiters="".join(candidates)).delimiter
     except csv.Error:
-        return max(there, key=first.count)
+        return max(candidates, key=first.count)
 
 
 def _records(text: str, name: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Lines that are not blank, with their numbers and their cells, trimmed."""
+    """The line number and the trimmed cells of every line that is not blank."""
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=True
     )
@@ -116,15 +121,8 @@ def _records(text: str, name: str, separator: str) -> Iterator[tuple[int, list[s
         if row is None:
             return
         cells = [cell.strip() for cell in row]
-        if any(cells) or len(cells) > 1:  # a blank line has no cells, or one of blanks
+        if any(cells) or len(cells) > 1:  # a blank line has no cell, or a single blank one
             yield reader.line_num, cells
-
-
-def _and_then(
-    first: tuple[int, list[str]], rest: Iterator[tuple[int, list[str]]]
-) -> Iterator[tuple[int, list[str]]]:
-    yield first
-    yield from rest
 
 
 def _names(cells: list[str], name: str, line: int) -> tuple[str, ...]:
@@ -135,21 +133,21 @@ def _names(cells: list[str], name: str, line: int) -> tuple[str, ...]:
             )
         if cell in cells[:j]:
             raise ParsimonError(
-                f"{name}, line {line}: two columns are called {cell!r}; name them apart, or use --no-header if this "
-                "is a row."
+                f"{name}, line {line}: two columns are called {cell!r}; give each its own name, or use --no-header "
+                "if this is a row."
             )
     return tuple(cells)
 
 
 def _refuse_continuous(names: tuple[str, ...], rows: list[list[str]], name: str) -> None:
-    """Columns of numbers of which some are not whole and too many differ are measurements, not states."""
+    """Reject columns of numbers with fractions and many distinct values: they are measurements, not states."""
     for j, column in enumerate(names):
         values = {row[j] for row in rows}
-        if len(values) > CONTINUOUS and all(map(_is_number, values)):
-            broken = next((v for v in (row[j] for row in rows) if not float(v).is_integer()), None)
-            if broken is not None:
+        if len(values) > MAX_FRACTIONAL_STATES and all(map(_is_number, values)):
+            fractional = next((v for v in (row[j] for row in rows) if not float(v).is_integer()), None)
+            if fractional is not None:
                 raise ParsimonError(
-                    f"{name}: the column {column!r} has numbers such as {broken}, {len(values)} different ones, but a "
+                    f"{name}: the column {column!r} has {len(values)} distinct numbers such as {fractional}, but a "
                     "network has discrete states; discretise it (into low, middle and high, say) or drop it."
                 )
 

@@ -1,4 +1,4 @@
-"""Tables of discrete columns: what states each column has, and every cell as the number of its state."""
+"""Tables of discrete columns: the states of each column, and every cell encoded as a state number."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 
 State: TypeAlias = str | int | bool
-MAX_STATES = 50  # more different values than this are hardly categories
-LISTED = 8  # states that an error message names
+MAX_STATES = 50  # a column with more distinct values than this is unlikely to be categorical
+LISTED = 8  # how many states an error message lists
 
 
 @dataclass(frozen=True, eq=False)
 class DiscreteTable:
-    """Rows of states. `codes[i, j]` is the place of row i's state among `categories[j]`.
+    """Rows of states. `codes[i, j]` is the index in `categories[j]` of the state in row i, column j.
 
     >>> table = DiscreteTable.learn([["yes", 1], ["no", 3], ["yes", 3]])
     >>> table.categories, table.codes.tolist()
@@ -33,7 +33,10 @@ class DiscreteTable:
     def learn(
         cls, X: Any, *, names: Sequence[str] | None = None, max_states: int = MAX_STATES
     ) -> DiscreteTable:
-        """From a data frame, an array or a list of rows; the states of a column are those in it, sorted."""
+        """Build a table from a data frame, an array or a list of rows.
+
+        The states of a column are its distinct values, sorted.
+        """
         names, columns = _columns(X, names)
         if not columns or not len(columns[0]):
             raise ParsimonError("X has no cells; give a table with at least one row and one column.")
@@ -42,11 +45,11 @@ class DiscreteTable:
             states = _sorted(set(column))
             if len(states) > max_states:
                 raise ParsimonError(
-                    f"column {name!r} has {len(states)} different values, and {max_states} states are the most that is "
-                    "allowed; discretise it or drop it, or raise max_states."
+                    f"column {name!r} has {len(states)} distinct values, but at most {max_states} states are allowed; "
+                    "discretise it, drop it, or raise max_states."
                 )
-            place = {state: k for k, state in enumerate(states)}
-            codes[:, j] = [place[state] for state in column]
+            code_of = {state: k for k, state in enumerate(states)}
+            codes[:, j] = [code_of[state] for state in column]
             categories.append(states)
         return cls(names, tuple(categories), codes)
 
@@ -64,13 +67,13 @@ class DiscreteTable:
 
 
 def encode(X: Any, names: Sequence[str], categories: Sequence[Sequence[State]]) -> IntArray:
-    """Another table by the states of one that was learnt; columns with names are found by them."""
+    """The cells of a new table as codes for known states; a data frame's columns are matched by name."""
     found, columns = _columns(X)
     if hasattr(X, "columns"):
         missing = [name for name in names if name not in found]
         if missing:
             raise ParsimonError(
-                f"X has no column {missing[0]!r}, which the network knows; give all its columns."
+                f"X has no column {missing[0]!r}, which the network has; give all of its columns."
             )
         columns = [columns[found.index(name)] for name in names]
     elif len(columns) != len(names):
@@ -79,9 +82,9 @@ def encode(X: Any, names: Sequence[str], categories: Sequence[Sequence[State]]) 
         )
     codes = np.empty((len(columns[0]), len(names)), np.int64)
     for j, (name, column, states) in enumerate(zip(names, columns, categories, strict=True)):
-        place = {state: k for k, state in enumerate(states)}
+        code_of = {state: k for k, state in enumerate(states)}
         for i, state in enumerate(column):
-            code = place.get(state)
+            code = code_of.get(state)
             if code is None:
                 raise ParsimonError(f"row {i} of X: {unknown_state(name, state, states)}")
             codes[i, j] = code
@@ -89,32 +92,34 @@ def encode(X: Any, names: Sequence[str], categories: Sequence[Sequence[State]]) 
 
 
 def unknown_state(name: str, state: Any, states: Sequence[State]) -> str:
-    """That a variable has no such state, and which it has."""
+    """The error message for an unknown state of a variable; it lists the known ones."""
     some = ", ".join(repr(each) for each in states[:LISTED]) + (", …" if len(states) > LISTED else "")
-    return f"{state!r} is no state of {name!r}, which has {some}."
+    return f"{state!r} is not a state of {name!r}, which has {some}."
 
 
 def plain(value: Any) -> Any:
-    """A state as it is kept: NumPy's numbers as Python's, whole floats as integers."""
+    """A state as it is stored: NumPy scalars become Python values, and whole floats become integers."""
     if isinstance(value, np.generic):
         value = value.item()
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
-    """How much each row counts; None where all count the same."""
+    """Sample weights as an array; None if all rows have the same weight."""
     if sample_weight is None:
         return None
     weights = np.asarray(sample_weight, np.float64)
     if weights.shape != (n_rows,):
-        raise ParsimonError(f"sample_weight has the shape {weights.shape}; give {n_rows} numbers, one a row.")
+        raise ParsimonError(
+            f"sample_weight has the shape {weights.shape}; give {n_rows} numbers, one per row."
+        )
     if not (np.all(np.isfinite(weights)) and np.all(weights >= 0) and np.any(weights > 0)):
-        raise ParsimonError("sample_weight must be finite numbers, zero or more, and not all zero.")
+        raise ParsimonError("sample_weight must have finite numbers of zero or more, not all of them zero.")
     return weights
 
 
 def _columns(X: Any, given: Sequence[str] | None = None) -> tuple[tuple[str, ...], list[list[State]]]:
-    """Names, those given or else its own, and the states of each column as plain Python values."""
+    """The column names (`given`, or else the table's own) and each column's states as plain Python values."""
     names, raw = _raw_columns(X)
     if given is not None:
         names = tuple(given)
@@ -129,7 +134,7 @@ def _raw_columns(X: Any) -> tuple[tuple[str, ...], list[Any]]:
         names = tuple(str(name) for name in X.columns)
         return names, [X.iloc[:, j].tolist() for j in range(X.shape[1])]
     if hasattr(X, "tocsr"):
-        raise ParsimonError("X is a sparse matrix; give a dense one: zeros are states like any other.")
+        raise ParsimonError("X is a sparse matrix; give a dense one, because zero is a state like any other.")
     if isinstance(X, str) or not hasattr(X, "__len__"):
         raise ParsimonError(f"X must be a table: a data frame, a 2-d array or a list of rows, not {X!r}.")
     if not isinstance(X, np.ndarray):
@@ -140,13 +145,13 @@ def _raw_columns(X: Any) -> tuple[tuple[str, ...], list[Any]]:
 
 
 def _from_rows(rows: Any) -> Any:
-    """Rows of equal lengths as an array of objects, so that no cell changes its type."""
+    """Rows of equal length as an object array, so that every cell keeps its type."""
     for i, row in enumerate(rows):
         if isinstance(row, str) or not hasattr(row, "__len__"):
             raise ParsimonError(f"row {i} of X is {row!r}, not a list of cells; a table has two dimensions.")
         if len(row) != len(rows[0]):
             raise ParsimonError(
-                f"row {i} of X has {len(row)} cells, but row 0 has {len(rows[0])}; rows must be equally long."
+                f"row {i} of X has {len(row)} cells, but row 0 has {len(rows[0])}; all rows must have the same length."
             )
     table = np.empty((len(rows), len(rows[0]) if len(rows) else 0), object)
     for i, row in enumerate(rows):
@@ -155,38 +160,38 @@ def _from_rows(rows: Any) -> Any:
 
 
 def _states(name: str, column: list[Any]) -> list[State]:
-    """A column's cells, refused where they are no states."""
+    """The states in a column; raises an error for a cell that cannot be a state."""
     out = []
     for i, value in enumerate(column):
         value = plain(value)
-        if not isinstance(value, str | int):  # True and False are integers, too
-            raise ParsimonError(f"column {name!r}, row {i} (the first is 0): {_why_no_state(value)}")
+        if not isinstance(value, str | int):  # bool is a subclass of int
+            raise ParsimonError(f"column {name!r}, row {i} (counting from 0): {_why_not_a_state(value)}")
         out.append(value)
     return out
 
 
-def _why_no_state(value: Any) -> str:
+def _why_not_a_state(value: Any) -> str:
     if _is_missing(value):
         return "the value is missing; drop the row, or give missing values a state of their own."
     if isinstance(value, float):
-        return f"{value} is no whole number, and a network has discrete states; discretise the column or drop it."
+        return f"{value} is not a whole number, but a network has discrete states; discretise the column or drop it."
     return (
         f"a state is a string, a whole number or a boolean, not {type(value).__name__}; convert the column."
     )
 
 
 def _is_missing(value: Any) -> bool:
-    """None, NaN, and what pandas has in their place: none of them equals itself."""
+    """Whether a value is None, NaN or a missing value of pandas; missing values do not equal themselves."""
     if value is None:
         return True
     try:
         return bool(value != value)
-    except TypeError:  # pandas.NA is not sure
+    except TypeError:  # the truth value of pandas.NA is undefined
         return True
     except ValueError:  # an array
         return False
 
 
 def _sorted(states: set[State]) -> tuple[State, ...]:
-    """In their own order; states of several types one type after the other."""
+    """States in ascending order: numbers first, then strings."""
     return tuple(sorted(states, key=lambda state: (isinstance(state, str), state)))

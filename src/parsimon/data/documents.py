@@ -1,7 +1,7 @@
-"""Documents with a class each: newsgroups, film reviews, Amazon's reviews, and files of the user's own.
+"""Labelled documents: newsgroup messages, film reviews, Amazon reviews, and the user's own files.
 
-What is loaded are documents and their labels. A document is a text, or a list of sentences where the data has
-them, as `parsimon.data.text.TextReader` takes them.
+Every loader returns documents and their labels. A document is a text, or a list of sentences if the data set is
+split into sentences; `parsimon.data.text.TextReader` takes either.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _GROUPS: dict[str, tuple[str, str]] = {
 def load_news20(
     task: Task = "science", split: Split = "train", path: _Path | None = None, *, fifth: int = 4
 ) -> tuple[list[str], list[str]]:
-    """Two closely related newsgroups of the 20 Newsgroups: messages with their headers, and the group of each.
+    """Messages of two closely related groups from 20 Newsgroups, with headers, labelled by group.
 
     The four tasks are those of Yogatama & Smith (2014, section 5.1). The test messages are later than the others (the
-    split by date); of the others, every fifth of a group is for development (`fifth`, 0 to 4, says which). `path` is
-    for 20news-bydate.tar.gz, the archive as its authors publish it; without it, the one that the registry knows is
-    read.
+    split by date). Every fifth one of the other messages in a group is for development; `fifth` (0 to 4) is the
+    offset. `path` may name 20news-bydate.tar.gz, the archive that the authors publish; the default is the registered
+    archive.
     """
     _check("news20", "task", task, Task)
     _check("news20", "split", split, Split)
@@ -56,20 +56,20 @@ def load_news20(
     documents: list[str] = []
     labels: list[str] = []
     for group in _GROUPS[task]:
-        own = [text for name, text in messages.items() if PurePosixPath(name).parent.name == group]
+        in_group = [text for name, text in messages.items() if PurePosixPath(name).parent.name == group]
         if split != "test":
-            own = [text for place, text in enumerate(own) if (place % 5 == fifth) == (split == "dev")]
-        documents += own
-        labels += [group] * len(own)
+            in_group = [text for i, text in enumerate(in_group) if (i % 5 == fifth) == (split == "dev")]
+        documents += in_group
+        labels += [group] * len(in_group)
     return documents, labels
 
 
 def load_movie_reviews(split: Split | None = None, fold: int = 0) -> tuple[list[list[str]], list[str]]:
-    """Film reviews as lists of sentences (their tokens are parted by blanks), and pos or neg for each.
+    """Film reviews as lists of sentences (tokens are separated by spaces), labelled pos or neg.
 
-    There are ten folds of 200 by the reviews' numbers (cv000 to cv099, and so on), as Pang and Lee have them: the
-    one called `fold` is for the test, the next one (after the last, the first) for development, and the other eight
-    are for training. Without a split all 2,000 reviews are given.
+    The reviews come in the ten folds of 200 that Pang and Lee use, by review number (cv000 to cv099, and so on). The
+    test set is fold `fold`, the development set is the next fold (the first one after the last), and the other eight
+    are for training. Without `split`, all 2,000 reviews are returned.
     """
     if split is not None:
         _check("movie_reviews", "split", split, Split)
@@ -95,12 +95,11 @@ _FIELD = {
 def load_amazon(
     domain: Domain = "books", split: Split = "train", path: _Path | None = None
 ) -> tuple[list[str], list[str]]:
-    """Reviews of products from Amazon: the title, a blank line and the text, and positive or negative for each.
+    """Amazon product reviews (title, blank line, text), labelled positive or negative.
 
-    Of the 1,000 reviews of a class, 800 are for training, 100 for development and 100 for the test. They are dealt
-    out by a checksum of their text, so that a review which was posted for several editions is in one part only.
-    `path` is for domain_sentiment_data.tar.gz, the archive as its authors publish it; without it, the one that the
-    registry knows is read.
+    Of the 1,000 reviews in each class, 800 are for training, 100 for development and 100 for testing. A checksum of
+    the text decides which, so a review that was posted for several editions is in only one part. `path` may name
+    domain_sentiment_data.tar.gz, the archive that the authors publish; the default is the registered archive.
     """
     _check("amazon", "domain", domain, Domain)
     _check("amazon", "split", split, Split)
@@ -120,12 +119,12 @@ def load_amazon(
 
 
 def _reviews(text: str, where: str) -> Iterator[str]:
-    """The reviews of a file that looks like XML but is not: & and < stand for themselves."""
+    """The reviews in a file that looks like XML but is not: & and < are not escaped."""
     for number, review in enumerate(_REVIEW.findall(text), start=1):
         title, body = _FIELD["title"].search(review), _FIELD["review_text"].search(review)
         if title is None or body is None:
             raise ParsimonError(f"{where}, review {number} should have a <title> and a <review_text>.")
-        # Some have been escaped twice: &amp;quot;
+        # Some reviews have been escaped twice: &amp;quot;
         yield html.unescape(html.unescape(f"{title[1].strip()}\n\n{body[1].strip()}"))
 
 
@@ -138,7 +137,7 @@ def _check(name: str, argument: str, given: str, allowed: Any) -> None:
         raise ParsimonError(f"{name} has no {argument} {given!r}; give {', '.join(get_args(allowed))}.")
 
 
-# -- files of the user's own -------------------------------------------------------------------------------
+# -- the user's own files ----------------------------------------------------------------------------------
 
 Format = Literal["auto", "directory", "jsonl", "tsv"]
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".tsv": "tsv", ".tab": "tsv"}
@@ -147,13 +146,13 @@ _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".tsv": "t
 def read_documents(
     path: _Path, format: Format = "auto", encoding: str = "utf-8"
 ) -> tuple[list[Any], list[str] | None]:
-    r"""Documents and their labels (None if there are none) from a folder, a file of JSON lines, or a TSV file.
+    r"""Read documents and their labels (None if unlabelled) from a folder, a JSON Lines file or a TSV file.
 
-    - A folder has a folder for each class, with a text file for each document in it; or, without labels, the text
-      files themselves. They are read in the order of their names.
-    - A line of JSON is like ``{"text": "Good.", "label": "pos"}``; the text may also be a list of sentences or a list
-      of lists of tokens.
-    - A line of TSV is a label, a tab and a text, or without labels just a text.
+    - A folder has one subfolder per class with one text file per document. Without labels, the text files are in the
+      folder itself. Files are read in order of their names.
+    - A line of JSON looks like ``{"text": "Good.", "label": "pos"}``. The text may also be a list of sentences or a
+      list of lists of tokens.
+    - A line of TSV has a label, a tab and a text; without labels, only a text.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "reviews.tsv")
@@ -169,7 +168,7 @@ def read_documents(
         raise ParsimonError(f"there is no encoding called {encoding!r}; try utf-8 or latin-1.") from error
     path = Path(path)
     if not path.exists():
-        raise ParsimonError(f"{path} does not exist; give a folder, a file of JSON lines, or a TSV file.")
+        raise ParsimonError(f"{path} does not exist; give a folder, a JSON Lines file or a TSV file.")
     if format == "directory" and not path.is_dir():
         raise ParsimonError(f"{path} is not a folder; choose jsonl or tsv as its format.")
     if path.is_dir():
@@ -182,7 +181,7 @@ def read_documents(
         format = _SUFFIXES.get(path.suffix.lower(), guess)  # type: ignore[assignment]
     lines = [(number, line) for number, line in enumerate(content.split("\n"), start=1) if line.strip()]
     if not lines:
-        raise ParsimonError(f"{path} has no documents; it should have one a line.")
+        raise ParsimonError(f"{path} has no documents; it should have one per line.")
     return (_read_json_lines if format == "jsonl" else _read_tsv)(path, lines)
 
 
@@ -197,7 +196,7 @@ def _read_text(path: Path, encoding: str) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         other = "utf-8" if encoding.lower().replace("_", "-") not in ("utf-8", "utf8") else "latin-1"
         raise ParsimonError(
-            f"{path}, line {line} is not in the encoding {encoding}; give another, such as {other}."
+            f"{path}, line {line} is not valid {encoding}; give another encoding, such as {other}."
         ) from error
 
 
@@ -207,19 +206,19 @@ def _read_folder(path: Path, encoding: str) -> tuple[list[Any], list[str] | None
     files = [entry for entry in inside if not entry.is_dir()]
     if classes and files:
         raise ParsimonError(
-            f"{path} has the file {files[0].name} beside folders; it should have a folder for each class and nothing "
-            "else, or text files only."
+            f"{path} has the file {files[0].name} next to folders; it should have one folder per class and nothing "
+            "else, or only text files."
         )
     if not classes:
         if not files:
-            raise ParsimonError(f"{path} is empty; it should have a folder of text files for each class.")
+            raise ParsimonError(f"{path} is empty; it should have one folder of text files per class.")
         return [_read_text(file, encoding) for file in files], None
     documents: list[Any] = []
     labels: list[str] = []
     for folder in classes:
         names = sorted(file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("."))
         if not names:
-            raise ParsimonError(f"{folder} has no text files; each class needs at least one, or remove it.")
+            raise ParsimonError(f"{folder} has no text files; add at least one, or remove the folder.")
         documents += [_read_text(file, encoding) for file in names]
         labels += [folder.name] * len(names)
     return documents, labels
@@ -246,8 +245,8 @@ def _read_json_lines(path: Path, lines: list[tuple[int, str]]) -> tuple[list[Any
             raise ParsimonError(f'{where} has {label!r} as its "label"; it should be a string.')
         if (label is not None) != bool(labels) and documents:
             raise ParsimonError(
-                f'{where} has {"a" if label is not None else "no"} "label", unlike the lines before it; give all '
-                "documents labels or none."
+                f'{where} has {"a" if label is not None else "no"} "label", unlike the lines before it; either every '
+                "document should have a label or none."
             )
         documents.append(item["text"])
         labels += [str(label)] if label is not None else []
@@ -255,7 +254,7 @@ def _read_json_lines(path: Path, lines: list[tuple[int, str]]) -> tuple[list[Any
 
 
 def _is_document(text: Any) -> bool:
-    """Whether this is a text, a list of sentences, or a list of lists of tokens."""
+    """Whether a value is a text, a list of sentences, or a list of lists of tokens."""
     if not isinstance(text, list):
         return isinstance(text, str)
     if all(isinstance(sentence, str) for sentence in text):
@@ -271,11 +270,11 @@ def _read_tsv(path: Path, lines: list[tuple[int, str]]) -> tuple[list[Any], list
         label, tab, text = line.partition("\t")
         if bool(tab) != labelled:
             raise ParsimonError(
-                f"{path}, line {number} has {'a' if tab else 'no'} tab, unlike the lines before it; a line should be "
-                "a label, a tab and a text, or all lines just texts."
+                f"{path}, line {number} has {'a' if tab else 'no'} tab, unlike the lines before it; either every line "
+                "should have a label, a tab and a text, or every line only a text."
             )
         if labelled and not label.strip():
-            raise ParsimonError(f"{path}, line {number} has nothing before its tab; a label should be there.")
+            raise ParsimonError(f"{path}, line {number} has nothing before its tab; put a label there.")
         documents.append(text if labelled else line)
         labels += [label.strip()] if labelled else []
     return documents, labels or None

@@ -1,8 +1,8 @@
-"""NETtalk's pronouncing dictionary as sequences: a word's letters are the tokens, its phonemes the labels.
+"""The NETtalk pronouncing dictionary as sequences: the letters of a word are tokens, its phonemes are labels.
 
-The dictionary (Sejnowski and Rosenberg 1987) has a phoneme for every letter, `-` where the letter is silent, and a
-prosodic mark for every letter: `1`, `2` or `0` at the nucleus of a syllable with primary, secondary or no stress,
-`>` before the nucleus and `<` after it.
+The dictionary (Sejnowski and Rosenberg 1987) has one phoneme per letter (`-` if the letter is silent) and one
+prosodic mark per letter: `1`, `2` or `0` at the nucleus of a syllable with primary, secondary or no stress, `>`
+before the nucleus and `<` after it.
 
     word      abbreviation
     phonemes  xb-rivieS-xn
@@ -33,7 +33,7 @@ __all__ = ["Pronunciation", "load_nettalk", "marks_on_phonemes", "phonemes", "re
 
 @dataclass(frozen=True)
 class Pronunciation:
-    """An entry of the dictionary: one phoneme and one prosodic mark for every letter of the word."""
+    """A dictionary entry, with one phoneme and one prosodic mark per letter of the word."""
 
     word: str
     phonemes: str
@@ -45,43 +45,46 @@ def load_nettalk(
     marks: Literal["letter", "phoneme"] = "letter",
     path: str | os.PathLike[str] | None = None,
 ) -> tuple[Columns, Labels]:
-    """NETtalk's dictionary: one column, the letter, and the phoneme as label; a word is a sequence.
+    """The NETtalk dictionary: one column with the letter, and the phoneme as label; every word is a sequence.
 
-    With `prosody` the label is the phoneme followed by its prosodic mark, as in `x0` and `b>`; `phonemes` takes the
-    marks off again. There are 51 phonemes. How many joint labels there are depends on what a mark belongs to:
+    With `prosody`, the label is the phoneme followed by its prosodic mark, as in `x0` and `b>`; `phonemes` removes the
+    marks again. There are 51 phonemes. The number of joint labels depends on what the marks are attached to:
 
-    - `marks="letter"`: to the letter that it is aligned with, as in the dictionary. 163 labels, for stress may be
-      marked at a silent letter or a consonant beside the vowel: the end of abbreviation is `S>`, `-0`, `x<`, `n<`.
-    - `marks="phoneme"`: to the phoneme that is the nucleus of the syllable, see `marks_on_phonemes`: `S>`, `->`,
-      `x0`, `n<`. 114 labels, the number of Lavergne et al. (2010), who "reassign prosodic marks to phonemes,
-      rather than to letters" too.
+    - `marks="letter"`: the letter that the mark is aligned with in the dictionary. There are 163 labels, because
+      stress may be marked on a silent letter or a consonant next to the vowel: abbreviation ends in `S>`, `-0`, `x<`,
+      `n<`.
+    - `marks="phoneme"`: the phoneme that is the nucleus of the syllable (see `marks_on_phonemes`): `S>`, `->`, `x0`,
+      `n<`. There are 114 labels, as in Lavergne et al. (2010), who also "reassign prosodic marks to phonemes, rather
+      than to letters".
 
-    The dictionary has 20,008 entries of 19,802 words: some words have several pronunciations. `path` is for a
-    nettalk.data of your own, gzipped or not; without it, the file that the registry knows is read.
+    The dictionary has 20,008 entries for 19,802 words, because some words have several pronunciations. `path` may name
+    your own copy of nettalk.data, gzipped or not; the default is the registered file.
     """
     if marks not in ("letter", "phoneme"):
-        raise ParsimonError(f"marks is {marks!r}; give letter or phoneme, to which they are to belong.")
+        raise ParsimonError(
+            f"marks is {marks!r}; give letter or phoneme, whichever they should be attached to."
+        )
     entries = read_nettalk(member("nettalk", "nettalk.data") if path is None else path)
     X = Columns.from_sequences([list(entry.word) for entry in entries])
     if not prosody:
         return X, Labels.from_sequences([list(entry.phonemes) for entry in entries])
-    given = [e.marks if marks == "letter" else marks_on_phonemes(e.phonemes, e.marks) for e in entries]
+    all_marks = [e.marks if marks == "letter" else marks_on_phonemes(e.phonemes, e.marks) for e in entries]
     joint = [
-        [phoneme + mark for phoneme, mark in zip(entry.phonemes, its_marks, strict=True)]
-        for entry, its_marks in zip(entries, given, strict=True)
+        [phoneme + mark for phoneme, mark in zip(entry.phonemes, entry_marks, strict=True)]
+        for entry, entry_marks in zip(entries, all_marks, strict=True)
     ]
     return X, Labels.from_sequences(joint)
 
 
 def phonemes(y: Iterable[Sequence[str | None]]) -> Labels:
-    """The phonemes of labels that `load_nettalk(prosody=True)` gave or of predictions of such labels.
+    """The phonemes in joint labels, either from `load_nettalk(prosody=True)` or predicted.
 
     >>> list(phonemes([["b>", "i1", "-<"], ["i0"]]))
     [['b', 'i', '-'], ['i']]
     """
     joint = Labels.from_sequences(y)
     names = list(dict.fromkeys(name[:1] for name in joint.names))
-    # A label that is not known (−1) picks the last one and stays unknown.
+    # An unknown label (−1) indexes the last entry and stays unknown.
     number = np.array([*(names.index(name[:1]) for name in joint.names), -1], np.int32)
     return Labels(number[joint.ids], joint.lengths, names)
 
@@ -90,16 +93,16 @@ _ENTRY = re.compile(r"(\S+)\t(\S+)\t([012<>]+)(?:\t.*)?\s*")
 
 
 def read_nettalk(path: str | os.PathLike[str]) -> list[Pronunciation]:
-    """The entries of a file nettalk.data: word, phonemes, marks and a code for irregular and foreign words.
+    """The entries of nettalk.data: word, phonemes, marks, and a code for irregular and foreign words.
 
-    The fields are separated by tabs. Lines that start with # and what stands above the first entry is passed over.
+    Fields are separated by tabs. Lines that start with # and everything above the first entry are skipped.
     """
     try:
         content = Path(path).read_bytes()
         text = (gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content).decode("latin-1")
     except (OSError, EOFError) as error:
         raise ParsimonError(
-            f"{path} cannot be read: {error}; give the path of a file nettalk.data."
+            f"{path} cannot be read: {error}; give the path of a nettalk.data file."
         ) from error
     entries: list[Pronunciation] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -112,48 +115,50 @@ def read_nettalk(path: str | os.PathLike[str]) -> list[Pronunciation]:
                 "(0, 1, 2, < or >) for each, separated by tabs."
             )
     if not entries:
-        raise ParsimonError(f"{path} has no entries; a line should be like abbey, @b-i- and 1<>0< with tabs.")
+        raise ParsimonError(
+            f"{path} has no entries; a line should look like abbey, @b-i- and 1<>0<, separated by tabs."
+        )
     return entries
 
 
-# -- what the marks belong to ------------------------------------------------------------------------------
+# -- moving marks to phonemes ------------------------------------------------------------------------------
 
-# Vowels, and the consonants that can be a syllable without one, as in bottLe, absM, buttoN and honoR.
+# Vowels, and the consonants that can form a syllable without one, as in bottLe, absM, buttoN and honoR.
 _NUCLEI = frozenset("+@AEIOUWY^aceioux" + "LMNR")
 _SYLLABLE = re.compile(">*([012]?)<*")
 
 
 def marks_on_phonemes(phonemes: str, marks: str) -> str:
-    """The marks moved from letters to phonemes: each stress goes to the phoneme that is the syllable's nucleus.
+    """Move the marks from letters to phonemes: each stress goes to the phoneme that is the syllable's nucleus.
 
-    Nuclei are vowels and the syllabic consonants L, M, N and R. Nearly every word has as many of them as it has
-    stresses, which then go to them in order. In the 71 words that do not, each stress goes to the nucleus that is
-    nearest to it in its syllable; a stress without one is dropped (the dictionary has `wn-` for one), and a nucleus
-    without stress gets `0`. What a stress was taken from is before (`>`) or after (`<`) the nearest nucleus.
+    Nuclei are vowels and the syllabic consonants L, M, N and R. Nearly every word has as many nuclei as stresses, which
+    are then matched in order. In the 71 other words, each stress goes to the nearest nucleus of its syllable. A stress
+    without a nucleus is dropped (the dictionary has `wn-` for one), and a nucleus without stress gets `0`. The letter
+    that lost a stress gets `>` or `<`, depending on whether it is before or after the nearest nucleus.
 
     >>> marks_on_phonemes("xb-rivieS-xn", "0<>>2>01>0<<")  # abbreviation
     '0<>>2>01>>0<'
     """
     stress = _stresses(phonemes, marks)
     moved = []
-    for place, mark in enumerate(marks):
-        if place not in stress and mark in "012":
-            nearest = min(stress, key=lambda nucleus: abs(nucleus - place), default=place)
-            mark = ">" if nearest > place else "<"
-        moved.append(stress.get(place, mark))
+    for i, mark in enumerate(marks):
+        if i not in stress and mark in "012":
+            nearest = min(stress, key=lambda nucleus: abs(nucleus - i), default=i)
+            mark = ">" if nearest > i else "<"
+        moved.append(stress.get(i, mark))
     return "".join(moved)
 
 
 def _stresses(phonemes: str, marks: str) -> dict[int, str]:
-    """The stress of every nucleus, by its place in the word."""
-    nuclei = [place for place, phoneme in enumerate(phonemes) if phoneme in _NUCLEI]
+    """The stress of every nucleus, keyed by its index in the word."""
+    nuclei = [i for i, phoneme in enumerate(phonemes) if phoneme in _NUCLEI]
     stresses = re.findall("[012]", marks)
     if len(nuclei) == len(stresses):
         return dict(zip(nuclei, stresses, strict=True))
     found = dict.fromkeys(nuclei, "0")
     for syllable in _SYLLABLE.finditer(marks):
         at = syllable.start(1)
-        inside = [place for place in nuclei if syllable.start() <= place < syllable.end()]
+        inside = [i for i in nuclei if syllable.start() <= i < syllable.end()]
         if syllable[1] and inside:
             found[min(inside, key=lambda nucleus: abs(nucleus - at))] = syllable[1]
     return found

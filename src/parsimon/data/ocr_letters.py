@@ -1,7 +1,7 @@
-"""Handwritten words letter by letter: an image of 16 × 8 pixels for every letter, and which letter it is.
+"""Handwritten words letter by letter: a 16 × 8 pixel image of every letter, labelled with the letter.
 
-Rob Kassel collected them, and Taskar, Guestrin & Koller (2003) made a data set of them, without the first letters,
-which were capitals. The words come in ten folds for cross-validation.
+Rob Kassel collected the words, and Taskar, Guestrin & Koller (2003) turned them into a data set. They removed the first
+letter of each word, which was a capital. The words come in ten folds for cross-validation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PIXELS = 16 * 8  # row by row
 
 @dataclass(frozen=True)
 class OCRWords:
-    """Words as sequences of letters: their pixels, which letters they are, and the fold of every word.
+    """Words as sequences of letters: the pixels and label of every letter, and the fold of every word.
 
     >>> X, y = SparseSequences(np.eye(5, PIXELS), [2, 3]), Labels.from_sequences([["n", "o"], ["y", "e", "s"]])
     >>> words = OCRWords(X, y, np.array([0, 1]))
@@ -44,36 +44,37 @@ class OCRWords:
         return len(self.fold)
 
     def of_folds(self, *folds: int) -> OCRWords:
-        """The words of some folds."""
+        """The words in the given folds."""
         known = np.unique(self.fold).tolist()
         for fold in folds:
             if fold not in known:
                 raise ParsimonError(f"there is no fold {fold}; the folds are {', '.join(map(str, known))}.")
-        return self._some(np.flatnonzero(np.isin(self.fold, folds)))
+        return self._select(np.flatnonzero(np.isin(self.fold, folds)))
 
     def draw(self, n: int, seed: int = 0) -> OCRWords:
-        """`n` words of every fold at random, as in Zhu, Xing & Zhang (2009, section 5.2).
+        """`n` random words from every fold, as in Zhu, Xing & Zhang (2009, section 5.2).
 
-        What is drawn of a fold does not depend on the others, and fewer words are some of those of a larger draw.
+        The draw from one fold does not depend on the others, and a smaller draw is a subset of a larger one.
         """
         chosen: list[int] = []
         for fold in np.unique(self.fold).tolist():
             words = np.flatnonzero(self.fold == fold)
             if not 0 < n <= len(words):
                 raise ParsimonError(
-                    f"{n} words cannot be drawn from fold {fold}, which has {len(words)}; give a number from 1 to that."
+                    f"{n} words cannot be drawn from fold {fold}, which has {len(words)}; give a number from 1 to "
+                    f"{len(words)}."
                 )
             chosen += np.random.default_rng([seed, fold]).permutation(words)[:n].tolist()
-        return self._some(np.sort(np.array(chosen, np.int64)))
+        return self._select(np.sort(np.array(chosen, np.int64)))
 
-    def _some(self, words: IntArray) -> OCRWords:
+    def _select(self, words: IntArray) -> OCRWords:
         return OCRWords(self.X[words], self.y[words], self.fold[words])  # type: ignore[call-overload]
 
 
 def load_ocr_letters(path: str | os.PathLike[str] | None = None) -> OCRWords:
-    """The OCR data set: 6,877 words of 52,152 letters, 26 labels, in ten folds.
+    """The OCR data set: 6,877 words with 52,152 letters in all, 26 labels, in ten folds.
 
-    `path` is for a letter.data of your own, gzipped or not; without it, the file that the registry knows is read.
+    `path` may name your own copy of letter.data, gzipped or not; the default is the registered file.
 
         letters = load_ocr_letters()
         train, test = letters.of_folds(0), letters.of_folds(*range(1, 10))
@@ -98,9 +99,9 @@ def load_ocr_letters(path: str | os.PathLike[str] | None = None) -> OCRWords:
 class _Letter:
     line: int
     label: str
-    next: int  # the id of the letter that follows in the word, −1 for none
+    next: int  # the id of the next letter in the word, −1 at its end
     fold: int
-    pixels: bytes  # of the digits 0 and 1
+    pixels: bytes  # the digits 0 and 1
 
 
 # id, letter, next_id, word_id, position, fold, p_0_0, p_0_1, …, p_15_7
@@ -108,13 +109,13 @@ _LINE = re.compile(rf"(\d+)\t([a-z])\t(-1|\d+)\t\S+\t\S+\t(\d+)\t((?:[01]\t){{{P
 
 
 def _read(path: str | os.PathLike[str]) -> dict[int, _Letter]:
-    """The letters by their ids, in the order of the file."""
+    """The letters by id, in file order."""
     try:
         content = Path(path).read_bytes()
         text = (gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content).decode("latin-1")
     except (OSError, EOFError, zlib.error) as error:
         raise ParsimonError(
-            f"{path} cannot be read: {error}; give the path of a file letter.data."
+            f"{path} cannot be read: {error}; give the path of a letter.data file."
         ) from error
     letters: dict[int, _Letter] = {}
     for number, line in enumerate(text.split("\n"), start=1):
@@ -130,15 +131,15 @@ def _read(path: str | os.PathLike[str]) -> dict[int, _Letter]:
         earlier = letters.setdefault(int(found[1]), letter)
         if earlier is not letter:
             raise ParsimonError(
-                f"{path}, line {number}: the id {found[1]} is that of line {earlier.line}; every letter needs its own."
+                f"{path}, line {number}: line {earlier.line} also has the id {found[1]}; every letter needs its own."
             )
     if not letters:
-        raise ParsimonError(f"{path} has no letters; it should have a line for each.")
+        raise ParsimonError(f"{path} has no letters; it should have one per line.")
     return letters
 
 
 def _words(letters: dict[int, _Letter], path: str | os.PathLike[str]) -> list[list[_Letter]]:
-    """Letters put together by the ids of those that follow them, in order of the first letters."""
+    """Words assembled by following the ids of next letters, in file order of their first letters."""
     before: dict[int, _Letter] = {}
     for letter in letters.values():
         if letter.next == -1:
@@ -150,26 +151,26 @@ def _words(letters: dict[int, _Letter], path: str | os.PathLike[str]) -> list[li
         other = before.setdefault(letter.next, letter)
         if other is not letter:
             raise ParsimonError(
-                f"{path}, line {letter.line}: the next letter, {letter.next}, is that of line {other.line} too; "
-                "it can be in one word only."
+                f"{path}, line {letter.line}: the next letter, {letter.next}, also follows line {other.line}; "
+                "a letter can be in only one word."
             )
         if letters[letter.next].fold != letter.fold:
             raise ParsimonError(
-                f"{path}, line {letter.line}: the fold is {letter.fold}, but {letters[letter.next].fold} for the next "
-                "letter; a word is in one fold."
+                f"{path}, line {letter.line}: the fold is {letter.fold}, but that of the next letter is "
+                f"{letters[letter.next].fold}; all letters of a word must be in one fold."
             )
-    words = [_spelled(letter, letters) for key, letter in letters.items() if key not in before]
-    # Nothing follows two letters, so what is in no word goes round in a circle.
+    words = [_word_from(letter, letters) for key, letter in letters.items() if key not in before]
+    # No letter follows two others, so letters that are in no word form a cycle.
     if sum(map(len, words)) < len(letters):
         in_words = {letter.line for word in words for letter in word}
         line = min(letter.line for letter in letters.values() if letter.line not in in_words)
         raise ParsimonError(
-            f"{path}, line {line}: the word of this letter has no end; its last next id should be -1."
+            f"{path}, line {line}: this letter's word has no end; the next id of its last letter should be -1."
         )
     return words
 
 
-def _spelled(first: _Letter, letters: dict[int, _Letter]) -> list[_Letter]:
+def _word_from(first: _Letter, letters: dict[int, _Letter]) -> list[_Letter]:
     word = [first]
     while word[-1].next != -1:
         word.append(letters[word[-1].next])

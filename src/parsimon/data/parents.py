@@ -1,4 +1,4 @@
-"""Trees as arrays with the number of every node's parent."""
+"""Trees as parent arrays: the number of every node's parent, −1 for roots."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from parsimon.errors import ParsimonError
 
 
 def check_parents(parent: IntArray, lengths: IntArray) -> None:
-    """Says which tree is none: every parent is a node of the same instance, and nobody is their own ancestor."""
+    """Raise an error unless every parent is a node of the same instance and there are no cycles."""
     n = int(lengths.sum())
     if len(parent) != n:
-        raise ParsimonError(f"there are {n} nodes, but {len(parent)} parents; give one each, -1 for roots.")
+        raise ParsimonError(
+            f"there are {n} nodes, but {len(parent)} parents; give one per node, -1 for roots."
+        )
     instance = np.repeat(np.arange(len(lengths)), lengths)
     inside = (parent >= 0) & (parent < n)
     inside[inside] = instance[parent[inside]] == instance[inside]
@@ -22,13 +24,13 @@ def check_parents(parent: IntArray, lengths: IntArray) -> None:
         raise ParsimonError(
             f"the parent of node {node} is {parent[node]}, which must be the number of a node of the same tree or -1."
         )
-    looping = in_cycles(parent)
-    if len(looping):
-        raise ParsimonError(f"node {int(looping[0])} is its own ancestor, so there is no tree.")
+    cyclic = in_cycles(parent)
+    if len(cyclic):
+        raise ParsimonError(f"node {int(cyclic[0])} is its own ancestor, so this is not a tree.")
 
 
 def in_cycles(parent: IntArray) -> IntArray:
-    """Nodes from which no root is reached, by doubling the distance that each looks up."""
+    """The nodes from which no root can be reached, found by pointer doubling."""
     ancestor = parent.astype(np.int64)
     for _ in range(len(parent).bit_length()):
         if (ancestor < 0).all():
@@ -38,10 +40,10 @@ def in_cycles(parent: IntArray) -> IntArray:
 
 
 def attach_to_siblings(parent: IntArray) -> tuple[IntArray, BoolArray]:
-    """Every node but a first child is attached to the sibling before it, so that neighbours depend on each other.
+    """Attach every node except first children to its previous sibling, so that siblings depend on each other.
 
-    What is left is again a tree (the "left child, right sibling" form). Also returned is which nodes hang on a
-    sibling now; roots are nobody's siblings.
+    The result is again a tree (the "left child, right sibling" form). Also returned is a mask of the nodes that are
+    now attached to a sibling; roots have no siblings.
 
     >>> from parsimon.data.parents import attach_to_siblings
     >>> parent, to_sibling = attach_to_siblings([-1, 0, 0, 0, 2])
@@ -55,7 +57,7 @@ def attach_to_siblings(parent: IntArray) -> tuple[IntArray, BoolArray]:
 
 
 def previous_siblings(parent: IntArray) -> IntArray:
-    """The child of the same parent that comes before each node, −1 for first children and for roots."""
+    """The previous child of each node's parent, −1 for first children and roots."""
     order = np.argsort(parent, kind="stable")
     of = parent[order]
     later = np.flatnonzero((of[1:] == of[:-1]) & (of[1:] >= 0)) + 1

@@ -1,6 +1,6 @@
-"""A sequence-labelling corpus that every machine already has: the source of Python's standard library.
+"""A sequence-labelling corpus that every Python installation includes: the source of the standard library.
 
-Tokens of real code, one sequence a logical line, each labelled with its role in the syntax tree (see
+A sequence is a logical line, and every token is labelled with its role in the syntax tree (see
 `parsimon.data.python_labels` for the labels). Nothing is downloaded.
 """
 
@@ -19,7 +19,7 @@ from parsimon.data.python_labels import LabelSequences, Sequences, label_python
 from parsimon.errors import ParsimonError
 from parsimon.files import write_atomically
 
-# Not written by hand for people to read, or not part of the library itself.
+# Generated code, data tables, and code that is not part of the library itself.
 _SKIPPED_FOLDERS = {
     "__phello__",
     "__pycache__",
@@ -36,16 +36,16 @@ _SKIPPED_FOLDERS = {
     "turtledemo",
 }
 _SKIPPED_PREFIXES = ("_sysconfigdata", "_sysconfig_vars", "config-")
-_SMALLEST_FILE = 500  # bytes; below it there is hardly code
-_LARGEST_FILE = 150_000  # bytes; beyond it, one file would be a sizeable part of the corpus
-_LONGEST_LINE = 500  # tokens; a logical line beyond it is a table of data
+_SMALLEST_FILE = 500  # bytes; smaller files contain hardly any code
+_LARGEST_FILE = 150_000  # bytes; a larger file would dominate the corpus
+_LONGEST_LINE = 500  # tokens; a longer logical line is a data table
 
 
 @dataclass(frozen=True, repr=False)
 class CodeCorpus:
-    """Labelled lines of Python: `X[i]` are the (text, type) pairs of a line, `y[i]` its labels.
+    """Labelled lines of Python: `X[i]` has the (text, type) pairs of a line, `y[i]` its labels.
 
-    `files[i]` is the module that the line is from.
+    `files[i]` is the module that contains the line.
 
     >>> corpus = load_python_code(3)
     >>> len(corpus.X[0]) == len(corpus.y[0])
@@ -76,7 +76,7 @@ class CodeCorpus:
         return sorted(set().union(*self.y))
 
     def split(self, test_size: float = 0.25, seed: int = 0) -> tuple[CodeCorpus, CodeCorpus]:
-        """Part into training and test corpora by module, so that no file has lines in both.
+        """Split into training and test corpora by module, so that no file has lines in both.
 
         >>> corpus = load_python_code(8)
         >>> train, test = corpus.split()
@@ -102,7 +102,7 @@ class CodeCorpus:
         )
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write as CoNLL columns: text, type and label parted by tabs, a blank line after every sequence."""
+        """Write CoNLL columns: tab-separated text, type and label, and a blank line after every sequence."""
         sequences = (
             "".join("\t".join((*token, label)) + "\n" for token, label in zip(tokens, labels, strict=True))
             for tokens, labels in zip(self.X, self.y, strict=True)
@@ -114,11 +114,11 @@ class CodeCorpus:
 
 
 def load_python_code(n_modules: int = 60, *, seed: int = 0, max_tokens: int | None = 150_000) -> CodeCorpus:
-    """The tokens of a random sample of standard-library modules, with their roles as labels.
+    """The tokens of a random sample of standard-library modules, labelled with their roles.
 
-    One Python version and one seed always give the same sample. Test suites, generated tables, files below
-    500 bytes or above 150 kB and logical lines of more than 500 tokens are left out. The sample ends early
-    when it has `max_tokens` tokens; None takes all of every module drawn.
+    The sample depends only on the Python version and the seed. Test suites, generated tables, files below 500 bytes or
+    above 150 kB and logical lines of more than 500 tokens are left out. The sample ends early before it exceeds
+    `max_tokens` tokens; None means no limit.
 
     >>> corpus = load_python_code(5, max_tokens=2000)
     >>> corpus.n_tokens <= 2000
@@ -152,7 +152,7 @@ def load_python_code(n_modules: int = 60, *, seed: int = 0, max_tokens: int | No
 def _lines(
     root: Path, paths: list[Path], n_modules: int
 ) -> Iterator[tuple[str, list[tuple[str, str]], list[str]]]:
-    """Module, tokens and labels of every logical line of the first `n_modules` files that can be read."""
+    """The module, tokens and labels of every logical line in the first `n_modules` readable files."""
     for path in paths:
         if n_modules == 0:
             return
@@ -160,8 +160,8 @@ def _lines(
             with tokenize.open(path) as file:
                 X, y = label_python(file.read(), path.name)
         except (OSError, SyntaxError, UnicodeError, ParsimonError):
-            continue  # not a source for this Python
-        n_modules -= bool(X)  # a file of nothing but comments does not count
+            continue  # not valid source for this version of Python
+        n_modules -= bool(X)  # a file with only comments does not count
         module = ".".join(path.relative_to(root).with_suffix("").parts)
         for tokens, labels in zip(X, y, strict=True):
             if len(tokens) <= _LONGEST_LINE:

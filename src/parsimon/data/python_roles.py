@@ -1,4 +1,4 @@
-"""The role of every token of a Python source, found on one walk through its syntax tree."""
+"""The role of every token in Python source, found in one pass over its syntax tree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COMPARISONS = {"==", "!=", "<=", ">="}
 
 
 def _default_label(tokens: PythonTokens, i: int) -> str | None:
-    """The label of a token as far as it and its bracket tell; None for a name, of which only the tree can."""
+    """The label that a token and its enclosing bracket suggest; None for a name, which needs the syntax tree."""
     text, kind = tokens.text[i], tokens.kind[i]
     if kind == "NAME":
         return _word_label(text) if keyword.iskeyword(text) else None
@@ -48,7 +48,7 @@ def _word_label(word: str) -> str:
 
 
 class RoleVisitor(ast.NodeVisitor):
-    """Walks the tree once and gives tokens their roles; what a name refers to is settled at the end."""
+    """Walks the tree once and labels the tokens; what a name refers to is resolved at the end."""
 
     def __init__(self, tokens: PythonTokens) -> None:
         self.tokens = tokens
@@ -68,7 +68,7 @@ class RoleVisitor(ast.NodeVisitor):
             if label_or_none is None:
                 where = f"{filename}, line {self.tokens.row[i]}"
                 raise ParsimonError(
-                    f"{where}: {self.tokens.text[i]!r} is in no construct of Python that has labels; "
+                    f"{where}: {self.tokens.text[i]!r} is part of a Python construct that has no labels; "
                     "leave this file out."
                 )
             done.append(label_or_none)
@@ -173,7 +173,7 @@ class RoleVisitor(ast.NodeVisitor):
             self._mark_last_name(part, "decorator")
 
     def _signature(self, span: range, enclosing: int) -> None:
-        """Commas, defaults' = and stars between `(` and `)`, or between `lambda` and `:`."""
+        """Mark commas, stars and the = before defaults, between `(` and `)` or between `lambda` and `:`."""
         text = self.tokens.text
         self._mark_commas(span, enclosing)
         previous = ""
@@ -186,7 +186,7 @@ class RoleVisitor(ast.NodeVisitor):
             previous = previous if text[i] == "#" else text[i]
 
     def _parameters(self, arguments: ast.arguments, inner: Scope) -> None:
-        """Defaults and annotations belong to the scope around a function, its parameters to its own."""
+        """Bind parameters in the function's scope; defaults and annotations belong to the enclosing one."""
         named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         for arg in [*named, arguments.vararg, arguments.kwarg]:
             if arg is not None:
@@ -199,7 +199,7 @@ class RoleVisitor(ast.NodeVisitor):
         self._visit_all([*arguments.defaults, *arguments.kw_defaults])
 
     def _type_parameters(self, node: ast.stmt, name: int) -> int:
-        """Mark `[T: Bound]` after a definition's name (Python 3.12), if any; gives the token that follows."""
+        """Mark `[T: Bound]` after the name in a definition (Python 3.12), if any; return the next token."""
         following = self.tokens.next(name)
         parameters: list[ast.AST] = getattr(node, "type_params", [])
         if not parameters:
@@ -236,7 +236,7 @@ class RoleVisitor(ast.NodeVisitor):
     def visit_TypeAlias(self, node: ast.AST) -> None:
         """`type Pair[T] = tuple[T, T]` (Python 3.12)."""
         assert isinstance(node, ast.stmt)
-        name: ast.Name = getattr(node, "name")  # noqa: B009 - the class is not known to Python 3.11
+        name: ast.Name = getattr(node, "name")  # noqa: B009 - Python 3.11 does not have this class
         self._mark(self.tokens.first(node), "keyword")
         self.visit(name)
         self._type_parameters(node, self.tokens.first(name))
@@ -263,7 +263,7 @@ class RoleVisitor(ast.NodeVisitor):
         self._mark_if(self.tokens.span(node), self.tokens.is_name, "module")
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """`from ..a.b import c as d`; `from . import a` most likely imports a module."""
+        """`from ..a.b import c as d`; `from . import a` usually imports a module."""
         tokens = self.tokens
         for alias in node.names:
             self.scope.bind(alias.asname or alias.name, None if node.module else "module")
@@ -275,7 +275,7 @@ class RoleVisitor(ast.NodeVisitor):
         self._mark_if(path, lambda i: tokens.text[i] == "...", "dot")
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """`raise Error(x) from cause`; in `raise error`, a local name is a variable and no class."""
+        """`raise Error(x) from cause`; in `raise error`, a local name is a variable, not a class."""
         if isinstance(node.exc, ast.Name):
             self.uses.append((self.tokens.first(node.exc), node.exc.id, self.scope, "exception"))
         elif node.exc is not None:
@@ -317,7 +317,7 @@ class RoleVisitor(ast.NodeVisitor):
             self.uses.append((i, node.id, self.scope, "global"))
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
-        """`(x := 0)` binds outside the comprehensions that it is in."""
+        """`(x := 0)` binds in the scope around the comprehensions that contain it."""
         scope = self.scope
         while scope.kind == "comprehension" and scope.parent is not None:
             scope = scope.parent
@@ -342,7 +342,7 @@ class RoleVisitor(ast.NodeVisitor):
                 self._mark_strings(function.value, "format-string")
         opening = tokens.after(function)
         self._mark_bracket(opening, "call-bracket")
-        # In f(a for a, b in pairs) the call's parentheses are the generator's too, and the comma a tuple's.
+        # In f(a for a, b in pairs), the generator shares the call's parentheses, and the comma belongs to a tuple.
         if not (len(node.args) == 1 and tokens.starts.get(_start(node.args[0])) == opening):
             self._mark_commas(range(opening, tokens.partner[opening]), opening)
 
@@ -359,7 +359,7 @@ class RoleVisitor(ast.NodeVisitor):
             self._mark_strings(node.slice, "key")
 
     def visit_Tuple(self, node: ast.Tuple) -> None:
-        """`(a, b)`: parentheses that belong to the tuple, not those around its first element."""
+        """`(a, b)`: only parentheses that belong to the tuple, not those around its first element."""
         opening = self.tokens.first(node)
         if self.tokens.partner.get(opening) == self.tokens.last(node) and self.tokens.text[opening] == "(":
             self._mark_bracket(opening, "display-bracket")
@@ -385,13 +385,13 @@ class RoleVisitor(ast.NodeVisitor):
         self.visit(node.operand)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        """`a + b`; `"%s" % a` fills the holes of a string."""
+        """`a + b`; in `"%s" % a`, the left operand is a format string."""
         self._visit_all([node.left, node.right])
         if isinstance(node.op, ast.Mod) and _is_text(node.left):
             self._mark_strings(node.left, "format-string")
 
     def visit_JoinedStr(self, node: ast.expr) -> None:
-        """`f"..."`, one token whatever is inside."""
+        """`f"..."`, a single token regardless of its content."""
         self._mark_strings(node, "format-string")
 
     visit_TemplateStr = visit_JoinedStr  # t"...", Python 3.14
@@ -408,7 +408,7 @@ class RoleVisitor(ast.NodeVisitor):
         self._visit_all([node.body, node.test, node.orelse])
 
     def _comprehension(self, generators: list[ast.comprehension], elements: list[ast.expr]) -> None:
-        self.visit(generators[0].iter)  # the first iterable is evaluated outside
+        self.visit(generators[0].iter)  # the first iterable is evaluated in the enclosing scope
         outer = self.scope
         self.scope = Scope("comprehension", outer)
         for n, part in enumerate(generators):
@@ -435,7 +435,7 @@ class RoleVisitor(ast.NodeVisitor):
     # -- patterns ------------------------------------------------------------------------------------------
 
     def visit_Match(self, node: ast.Match) -> None:
-        """`match x: case pattern: ...`, whose two words are names to the tokeniser."""
+        """`match x: case pattern: ...`, whose two soft keywords the tokeniser reports as names."""
         self._mark(self.tokens.first(node), "keyword")
         for case in node.cases:
             self._mark(self.tokens.before(case.pattern), "keyword")

@@ -1,4 +1,4 @@
-"""Which names a Python module, class, function or comprehension binds, and what a use of a name refers to."""
+"""Python scopes: the names that a module, class, function or comprehension binds, and name resolution."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STORE = {
 
 @dataclass
 class Scope:
-    """The names that a module, class, function or comprehension binds, each with the label of its uses."""
+    """The names that a module, class, function or comprehension binds, with the label for uses of each."""
 
     kind: str  # a key of _USE
     parent: Scope | None = None
@@ -27,7 +27,7 @@ class Scope:
         return self if self.parent is None else self.parent.root()
 
     def bind(self, name: str, use: str | None = None) -> str:
-        """Bind a name; gives the label of the token that does so."""
+        """Bind a name and return the label of the token that binds it."""
         if name in self.global_names:
             return self.root().bind(name, use)
         if use is None:
@@ -37,10 +37,10 @@ class Scope:
         return _STORE[self.kind]
 
     def resolve(self, name: str) -> str:
-        """The label of a use of `name` here; the body of a class is not seen from the functions in it."""
+        """The label of a use of `name` in this scope; functions do not see the names in an enclosing class body."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.names and (scope is self or scope.kind != "class"):
                 return scope.names[name]
             scope = scope.parent
-        return "global"  # a built-in one
+        return "global"  # a built-in

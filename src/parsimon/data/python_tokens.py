@@ -1,4 +1,4 @@
-"""The tokens of a Python source, and how to get from a place in its syntax tree to a token and about."""
+"""The tokens of Python source, and the mapping from nodes of its syntax tree to tokens."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import tokenize
 from dataclasses import dataclass, field
 
 _STRING_OPENING = re.compile(r"\w*('{3}|\"{3}|['\"])")
-_SHORT_NUMBER = 3  # a number of more characters than this is shown by its shape
+_SHORT_NUMBER = 3  # a number with more characters than this is replaced by its shape
 _LAYOUT = {"NL", "INDENT", "DEDENT", "ENDMARKER", "ENCODING"}
 _INTERPOLATED_START = {"FSTRING_START", "TSTRING_START"}
 _INTERPOLATED_END = {"FSTRING_END", "TSTRING_END"}
 
-Position = tuple[int, int]  # line from 1, column from 0 in bytes of UTF-8, as ast counts
+Position = tuple[int, int]  # line counted from 1, column in UTF-8 bytes counted from 0, as in ast
 Located = ast.expr | ast.stmt | ast.arg | ast.keyword | ast.alias | ast.excepthandler | ast.pattern
 
 
-def _shown(text: str, kind: str) -> str:
-    """The text column: finite, never empty, without blanks."""
+def _shorten(text: str, kind: str) -> str:
+    """The shortened text of a token: from a limited vocabulary, never empty, without spaces."""
     if kind == "COMMENT":
         return "#"
     if kind == "STRING":
@@ -34,12 +34,12 @@ def _shown(text: str, kind: str) -> str:
 
 @dataclass
 class PythonTokens:
-    """The tokens of one source, and how to get from a place in the syntax tree to a token and about."""
+    """The tokens of one source, and the mapping from nodes of its syntax tree to tokens."""
 
-    text: list[str] = field(default_factory=list)  # as shown, not as written
+    text: list[str] = field(default_factory=list)  # shortened by _shorten
     kind: list[str] = field(default_factory=list)
     row: list[int] = field(default_factory=list)
-    bracket: list[int] = field(default_factory=list)  # the innermost open bracket around a token, or -1
+    bracket: list[int] = field(default_factory=list)  # the innermost enclosing bracket of each token, or -1
     partner: dict[int, int] = field(default_factory=dict)  # opening bracket -> closing bracket
     starts: dict[Position, int] = field(default_factory=dict)
     ends: dict[Position, int] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class PythonTokens:
 
     @classmethod
     def read(cls, source: str) -> PythonTokens:
-        """Tokenise; an f-string (several tokens since Python 3.12) becomes the one STRING it was before."""
+        """Tokenise; an f-string, which is several tokens since Python 3.12, becomes a single STRING."""
         tokens = cls()
         rows = source.split("\n")
 
@@ -76,7 +76,7 @@ class PythonTokens:
                     tokens.lines.append(range(line_start, size))
                 line_start = size
             elif kind != "COMMENT" or size > line_start:
-                tokens._append(_shown(text, kind), kind, position(*start), position(*token.end), opened)
+                tokens._append(_shorten(text, kind), kind, position(*start), position(*token.end), opened)
         return tokens
 
     def _append(self, text: str, kind: str, start: Position, end: Position, opened: list[int]) -> None:
@@ -105,21 +105,21 @@ class PythonTokens:
         return range(self.first(node), self.last(node) + 1)
 
     def next(self, i: int) -> int:
-        """The token after `i`, stepping over comments."""
+        """The next token after `i` that is not a comment."""
         i += 1
         while self.text[i] == "#":
             i += 1
         return i
 
     def after(self, node: Located) -> int:
-        """The token after a node and the parentheses that close around it."""
+        """The token after a node and its closing parentheses."""
         i = self.last(node) + 1
         while self.text[i] in (")", "#"):
             i += 1
         return i
 
     def before(self, node: Located) -> int:
-        """The token before a node and the parentheses that open around it."""
+        """The token before a node and its opening parentheses."""
         i = self.first(node) - 1
         while self.text[i] in ("(", "#"):
             i -= 1

@@ -1,8 +1,8 @@
-"""The data sets that Parsimon knows: where each is to be had, its checksum, and how to get at its files.
+"""The registered data sets: where to download each, its checksum, and access to its files.
 
-An archive is looked for in `$PARSIMON_DATA/<name>/`, then in the cache (`$PARSIMON_CACHE`, or the user's
-cache folder), and is downloaded into the cache only when it is in neither. Its checksum is verified wherever
-it comes from. To add a data set, add an entry to `REGISTRY`.
+An archive is searched for in `$PARSIMON_DATA/<name>/`, then in the cache (`$PARSIMON_CACHE`, or the user's cache
+folder). It is downloaded into the cache only if it is in neither. The checksum is always verified. To add a data
+set, add an entry to `REGISTRY`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """Where a file can be downloaded, and the checksum that tells it is the right one.
+    """The URL and checksum of a file.
 
-    Some files are at their address in another form only and cannot be downloaded as they are; `instead` then
-    says what to do with what is there.
+    Some files are available at their URL only in another form, so they cannot be downloaded automatically. For those,
+    `instead` says what to do with the file that is there.
     """
 
     url: str
@@ -41,7 +41,7 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A public data set: its archives by file name, what it is, and on what terms it may be used."""
+    """A public data set: its archives by file name, a description, and its terms of use."""
 
     name: str
     files: Mapping[str, RemoteFile]
@@ -65,7 +65,7 @@ REGISTRY: dict[str, DataSet] = {
             },
             description="Chunking of English newswire: word, part of speech and chunk tag (IOB2), "
             "8,936 training and 2,012 test sentences (Tjong Kim Sang and Buchholz 2000).",
-            terms="Posted freely by the CoNLL-2000 shared task.",
+            terms="Freely available from the CoNLL-2000 shared task.",
         ),
         DataSet(
             name="conll2002",
@@ -112,7 +112,7 @@ REGISTRY: dict[str, DataSet] = {
                     sha256="9b275f9b3b95d7bd66ccfb7cd259f445a13bbe5d1f4107aba09fd3e8364bafa6",
                 )
             },
-            description="The Brown corpus of American English, 500 texts of fifteen categories: words and parts "
+            description="The Brown corpus of American English, 500 texts in fifteen categories: words and parts "
             "of speech of 57,340 sentences (Francis and Kučera 1964).",
             terms="Redistribution permitted by the copyright holder; no commercial use.",
         ),
@@ -125,7 +125,7 @@ REGISTRY: dict[str, DataSet] = {
                     instead="give the path of that file to load_news20",
                 )
             },
-            description="20 Newsgroups by date, the eight groups that make four tasks of two: 4,631 training and "
+            description="20 Newsgroups split by date, eight groups for four two-class tasks: 4,631 training and "
             "3,080 test messages with their headers (Lang 1995).",
             terms="None stated; collected from public newsgroups.",
         ),
@@ -150,8 +150,8 @@ REGISTRY: dict[str, DataSet] = {
                     instead="give the path of that file to load_amazon",
                 )
             },
-            description="Reviews of books, DVDs, electronics and kitchenware, 1,000 positive and 1,000 negative ones "
-            "of each (Blitzer, Dredze and Pereira 2007).",
+            description="Reviews of books, DVDs, electronics and kitchenware, 1,000 positive and 1,000 negative "
+            "reviews of each (Blitzer, Dredze and Pereira 2007).",
             terms="None stated; used for research.",
         ),
         DataSet(
@@ -160,13 +160,13 @@ REGISTRY: dict[str, DataSet] = {
                 "letter.data.gz": RemoteFile(
                     url="https://ai.stanford.edu/~btaskar/ocr/letter.data.gz",
                     sha256="4af0262b73aec13811e93213a019fa60cdd476364ebe736329363f5caf7eb5c0",
-                    # That file numbers letters and words in another way, which makes no difference to the loader.
+                    # That file numbers letters and words differently, which makes no difference to the loader.
                     instead="give the path of that file to load_ocr_letters",
                 )
             },
             description="6,877 handwritten words: 52,152 letters of 16 × 8 pixels, in ten folds "
             "(Kassel 1995; Taskar, Guestrin and Koller 2003).",
-            terms="None stated; posted freely.",
+            terms="None stated; freely available.",
         ),
         DataSet(
             name="danish_ddt",
@@ -189,8 +189,8 @@ REGISTRY: dict[str, DataSet] = {
                     sha256="b1e2865b31cdbc016a437c29dc3e190042ef2e237b21ba2a69082b7dc1c007ca",
                 )
             },
-            description="Spanish and Basque dependency trees of the CoNLL shared tasks: 2,949 and 2,595 sentences to "
-            "train on, 563 and 580 to test on (Buchholz and Marsi 2006; Nivre et al. 2007).",
+            description="Spanish and Basque dependency trees from the CoNLL shared tasks: 2,949 and 2,595 training "
+            "sentences, 563 and 580 test sentences (Buchholz and Marsi 2006; Nivre et al. 2007).",
             terms="CC BY-NC-ND.",
         ),
         DataSet(
@@ -225,31 +225,31 @@ REGISTRY: dict[str, DataSet] = {
                     instead="give the path of an archive of its nbaplayer pages to load_web_records",
                 )
             },
-            description="600 web pages of ten sites about basketball players, with the values of name, team, height "
-            "and weight on each (Hao, Cai, Pang and Zhang 2011).",
+            description="600 web pages about basketball players from ten sites, with the name, team, height and "
+            "weight given on each (Hao, Cai, Pang and Zhang 2011).",
             terms="For research.",
         ),
     )
 }
-"""Every data set by name."""
+"""All data sets by name."""
 
 
 # -- finding archives --------------------------------------------------------------------------------------
 
 
 def data_set(name: str) -> DataSet:
-    """The entry of a data set.
+    """The registry entry of a data set.
 
     >>> data_set("conll2000").terms
-    'Posted freely by the CoNLL-2000 shared task.'
+    'Freely available from the CoNLL-2000 shared task.'
     """
     if name not in REGISTRY:
-        raise ParsimonError(f"there is no data set {name!r}; known are {', '.join(sorted(REGISTRY))}.")
+        raise ParsimonError(f"there is no data set {name!r}; give one of {', '.join(sorted(REGISTRY))}.")
     return REGISTRY[name]
 
 
 def cache_folder() -> Path:
-    """Where downloads and extracted files are kept: `$PARSIMON_CACHE`, or the user's cache folder."""
+    """The folder for downloads and extracted files: `$PARSIMON_CACHE`, or the user's cache folder."""
     if folder := os.environ.get("PARSIMON_CACHE"):
         return Path(folder).expanduser()
     import pooch
@@ -258,9 +258,9 @@ def cache_folder() -> Path:
 
 
 def _folders(name: str) -> list[Path]:
-    """Where the archives of a data set may be, in the order of looking."""
-    given = os.environ.get("PARSIMON_DATA")
-    return [*([Path(given).expanduser() / name] if given else []), cache_folder() / name]
+    """The folders that may have the archives of a data set, in search order."""
+    data = os.environ.get("PARSIMON_DATA")
+    return [*([Path(data).expanduser() / name] if data else []), cache_folder() / name]
 
 
 def is_available(name: str) -> bool:
@@ -270,14 +270,14 @@ def is_available(name: str) -> bool:
 
 
 def archive(name: str, file: str | None = None) -> Path:
-    """The path of a data set's archive, downloaded if need be; `file` says which if it has several."""
+    """The path of a data set's archive, downloaded if necessary; `file` is needed only if there are several."""
     files = data_set(name).files
     if file is None and len(files) == 1:
         file = next(iter(files))
     if file is None or file not in files:
         raise ParsimonError(f"{name} has no archive {file!r}; give one of {', '.join(sorted(files))}.")
-    *given, cached = _folders(name)
-    for folder in given:
+    *data, cached = _folders(name)
+    for folder in data:
         if (folder / file).is_file():
             return _verified(folder / file, files[file])
     if (cached / file).is_file() and _sha256(cached / file) == files[file].sha256:
@@ -288,12 +288,12 @@ def archive(name: str, file: str | None = None) -> Path:
 def _verified(path: Path, remote: RemoteFile) -> Path:
     if _sha256(path) != remote.sha256:
         remedy = (
-            f"get {remote.url} and {remote.instead}"
+            f"download {remote.url} and {remote.instead}"
             if remote.instead
             else f"put the file from {remote.url} there, or remove it"
         )
         raise ParsimonError(
-            f"{path} is damaged or another version, as its SHA-256 is not {remote.sha256}; {remedy}."
+            f"{path} is damaged or a different version: its SHA-256 is not {remote.sha256}; {remedy}."
         )
     return path
 
@@ -307,32 +307,32 @@ def _download(name: str, file: str, folder: Path) -> Path:
     import pooch
 
     remote = REGISTRY[name].files[file]
-    given = os.environ.get("PARSIMON_DATA")
-    where = f"$PARSIMON_DATA ({given}/{name})" if given else "$PARSIMON_DATA (not set)"
+    data = os.environ.get("PARSIMON_DATA")
+    where = f"$PARSIMON_DATA ({data}/{name})" if data else "$PARSIMON_DATA (not set)"
     missing = f"{file} of the data set {name} is neither in {where} nor in {folder}"
     if remote.instead:
         raise ParsimonError(
-            f"{missing}, and {remote.url} has it in another form; get it and {remote.instead}."
+            f"{missing}, and {remote.url} has it in another form; download that and {remote.instead}."
         )
     try:
         pooch.retrieve(remote.url, f"sha256:{remote.sha256}", fname=file, path=folder)
-    except (OSError, ValueError) as error:  # no network or no room; a wrong checksum
+    except (OSError, ValueError) as error:  # no network or disk space; a wrong checksum
         reason = " ".join(str(error).split())
         raise ParsimonError(
             f"{missing}, and its download from {remote.url} failed ({reason}); download it elsewhere, put it in "
-            f"a folder {name}, and set PARSIMON_DATA to the folder that has this one."
+            f"a folder called {name}, and set PARSIMON_DATA to the parent of that folder."
         ) from error
     return folder / file
 
 
-# -- taking files out of them ------------------------------------------------------------------------------
+# -- reading files from archives ---------------------------------------------------------------------------
 
 
 def member(name: str, path: str, file: str | None = None) -> Path:
     """One file of a data set's archive, such as `train.txt`, extracted into the cache.
 
-    `path` is the file's path in the archive, or its end: the folder that everything is in can be left out.
-    The extracted file is kept and used again as long as its size is right.
+    `path` is the file's path in the archive or the end of that path: a top-level folder can be left out. The extracted
+    file is reused as long as its size is right.
     """
     source = archive(name, file)
     sizes = _sizes(source)
@@ -342,8 +342,10 @@ def member(name: str, path: str, file: str | None = None) -> Path:
         raise ParsimonError(f"{source} has {what} {path!r}; give one of {', '.join(sorted(sizes))}.")
     inner = PurePosixPath(found[0])
     if inner.is_absolute() or ".." in inner.parts:
-        raise ParsimonError(f"{source} has a file {found[0]!r} that lies outside of it; use another archive.")
-    # Named after the archive's checksum, so that a new version is never mistaken for an old one.
+        raise ParsimonError(
+            f"{source} has a file {found[0]!r} whose path leads outside the archive; use another archive."
+        )
+    # The folder is named after the archive's checksum, so that versions are never mixed up.
     version = data_set(name).files[source.name].sha256[:12]
     target = cache_folder() / name / version / inner
     if not target.is_file() or target.stat().st_size != sizes[found[0]]:
@@ -352,15 +354,15 @@ def member(name: str, path: str, file: str | None = None) -> Path:
 
 
 def texts(name: str, pattern: str, file: str | None = None, encoding: str = "utf-8") -> dict[str, str]:
-    """All files of an archive whose paths match a pattern such as `*.mrg`, in order of their paths.
+    """The text of all files in an archive whose paths match a pattern such as `*.mrg`, by path in sorted order.
 
-    For corpora of hundreds of small files; they are read from the archive and not extracted.
+    This is for corpora of hundreds of small files: they are read from the archive without extracting them.
     """
     return texts_in(archive(name, file), pattern, encoding)
 
 
 def texts_in(source: Path, pattern: str, encoding: str = "utf-8") -> dict[str, str]:
-    """What `texts` gives, of an archive that is not in the registry."""
+    """Like `texts`, for an archive that need not be in the registry."""
     try:
         found = _contents(source, partial(fnmatchcase, pat=pattern))
     except (OSError, EOFError) as error:
@@ -371,7 +373,7 @@ def texts_in(source: Path, pattern: str, encoding: str = "utf-8") -> dict[str, s
         return {inner: found[inner].decode(encoding) for inner in sorted(found)}
     except UnicodeDecodeError as error:
         raise ParsimonError(
-            f"{source} has files that are not in the encoding {encoding} ({error}); use the registered archive."
+            f"{source} has files that are not valid {encoding} ({error}); use the registered archive."
         ) from error
 
 
@@ -379,31 +381,31 @@ def _extract(source: Path, inner: str, size: int, target: Path) -> None:
     content = _contents(source, inner.__eq__)[inner]
     if len(content) != size:
         raise ParsimonError(
-            f"{inner} in {source} has {len(content)} bytes instead of {size}; get the archive anew."
+            f"{inner} in {source} has {len(content)} bytes instead of {size}; download the archive again."
         )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, content)
     except OSError as error:
         raise ParsimonError(
-            f"cannot write {target} ({error.strerror}); set PARSIMON_CACHE to a writable folder with room."
+            f"cannot write {target} ({error.strerror}); set PARSIMON_CACHE to a writable folder with enough space."
         ) from error
 
 
 def _sizes(source: Path) -> dict[str, int]:
-    """The files of an archive with their sizes."""
+    """The size of every file in an archive, by path."""
     if zipfile.is_zipfile(source):
         with zipfile.ZipFile(source) as zipped:
             return {info.filename: info.file_size for info in zipped.infolist() if not info.is_dir()}
     if tarfile.is_tarfile(source):
         with tarfile.open(source) as tar:
             return {info.name: info.size for info in tar if info.isfile()}
-    # A gzip file such as words.txt.gz holds one file, words.txt, and ends with its size.
+    # A gzip file such as words.txt.gz contains one file, words.txt, and ends with its size.
     return {source.stem: int.from_bytes(source.read_bytes()[-4:], "little")}
 
 
 def _contents(source: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-    """The files of an archive whose paths are wanted, in its order: going back means to decompress it anew."""
+    """The content of the wanted files, read in archive order: going back would decompress the archive again."""
     if zipfile.is_zipfile(source):
         with zipfile.ZipFile(source) as zipped:
             names = [info.filename for info in zipped.infolist() if not info.is_dir()]
@@ -423,11 +425,11 @@ def _regular_file(tar: tarfile.TarFile, inner: tarfile.TarInfo) -> bytes:
     return stream.read()
 
 
-# -- reading them ------------------------------------------------------------------------------------------
+# -- loading column files ----------------------------------------------------------------------------------
 
 
 def load_conll2000(split: Literal["train", "test"] = "train") -> tuple[Columns, Labels]:
-    """English chunking: columns (word, part of speech) and chunk tags."""
+    """English chunking: the columns word and part of speech, and chunk tags as labels."""
     if split not in ("train", "test"):
         raise ParsimonError(f"conll2000 has no split {split!r}; give train or test.")
     from parsimon.features.columns import read_labelled
@@ -438,10 +440,10 @@ def load_conll2000(split: Literal["train", "test"] = "train") -> tuple[Columns, 
 def load_conll2002(
     language: Literal["esp", "ned"] = "esp", split: Literal["train", "testa", "testb"] = "train"
 ) -> tuple[Columns, Labels]:
-    """Spanish or Dutch named entities: columns (word, part of speech) and entity tags.
+    """Spanish or Dutch named entities: the columns word and part of speech, and entity tags as labels.
 
-    `testa` is meant for development, `testb` for the final test. The lines -DOCSTART- of the Dutch files,
-    which mark where an article begins, are no words and are left out; `member` gives the files as they are.
+    `testa` is meant for development, `testb` for the final test. The -DOCSTART- lines in the Dutch files, which mark
+    the start of an article, are left out; `member` gives the original files.
     """
     if language not in ("esp", "ned"):
         raise ParsimonError(f"conll2002 has no language {language!r}; give esp (Spanish) or ned (Dutch).")
@@ -449,5 +451,5 @@ def load_conll2002(
         raise ParsimonError(f"conll2002 has no split {split!r}; give train, testa or testb.")
     from parsimon.features.columns import read_labelled
 
-    # The shared task published these files in Latin-1; those in this archive have been recoded to UTF-8.
+    # The shared task published these files in Latin-1; the ones in this archive have been recoded to UTF-8.
     return read_labelled(member("conll2002", f"{language}.{split}"), comment="-DOCSTART-")

@@ -1,4 +1,4 @@
-"""Parting sequences into folds, for experiments that train on most, choose on some and test on the rest."""
+"""Splitting sequences into folds with training, development and test parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Fold", "folds"]
 
 @dataclass(frozen=True)
 class Fold:
-    """The numbers of the sequences to train on, to choose settings on, and to test on, each in order."""
+    """The indices of the training, development and test sequences, each in ascending order."""
 
     train: IntArray
     dev: IntArray
@@ -23,19 +23,21 @@ class Fold:
 
 
 def folds(n: int, k: int = 10, seed: int = 0) -> list[Fold]:
-    """`k` ways to part `n` sequences: one part in `k` to test on, the next one for choices, the others to train on.
+    """`k` ways to split `n` sequences into a test set (1/k), a development set (1/k) and a training set (the rest).
 
-    Every sequence is tested once and is once in a development set. With ten parts, eight are for training, as in
-    Lavergne et al. (2010, section 5). The sequences are dealt out at random, the same way for the same seed.
+    Every sequence is in exactly one test set and in exactly one development set. With ten parts, eight are for
+    training, as in Lavergne et al. (2010, section 5). Sequences are assigned at random, reproducibly for a given seed.
 
     >>> first = folds(20)[0]
     >>> len(folds(20)), len(first.train), len(first.dev), len(first.test)
     (10, 16, 2, 2)
     """
     if k < 3:
-        raise ParsimonError(f"k is {k}; training, choosing and testing need at least 3 parts.")
+        raise ParsimonError(f"k is {k}; training, development and testing need at least 3 parts.")
     if n < k:
-        raise ParsimonError(f"{n} sequences cannot make {k} parts; give at least as many sequences as parts.")
+        raise ParsimonError(
+            f"{n} sequences cannot be split into {k} parts; give at least as many sequences as parts."
+        )
     order = list(range(n))
     random.Random(seed).shuffle(order)
     part = np.empty(n, np.int64)

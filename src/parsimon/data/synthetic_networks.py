@@ -1,4 +1,4 @@
-"""Made tables whose Markov network is known: Ising and Potts models on chains, grids and random graphs."""
+"""Synthetic tables from a known Markov network: Ising and Potts models on chains, grids and random graphs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Kind: TypeAlias = Literal["chain", "grid", "random"]
 class MadeNetwork:
     """Rows drawn from P(x) ∝ exp(Σ_v field[v, x_v] + Σ_e weights[e] · s(x_u, x_v)), e = {u, v}.
 
-    s is 1 where two states agree, and −1/(K − 1) where they differ: with two states that is the product of ±1, the
-    Ising model; with more, the Potts model, written so that it adds up to zero over the states of either end.
+    s is 1 if two states agree, and −1/(K − 1) if they differ. With two states, this is the Ising model with ±1 states.
+    With more, it is the Potts model, centred so that s sums to zero over the states of either variable.
     """
 
     X: IntArray  # (rows, variables), states from 0 to K − 1
@@ -44,16 +44,16 @@ def make_network(
     sweeps: int = 200,
     random_state: int = 0,
 ) -> MadeNetwork:
-    """A table of `n_samples` rows from a Markov network with the given graph.
+    """Draw a table of `n_samples` rows from a Markov network with the given graph.
 
-    A ``chain`` joins every variable with the next one, a ``grid`` (as square as the number of variables allows) with
-    those to the right and below, and a ``random`` graph has n · `degree`/2 of all edges. Every edge has the weight
-    `coupling`, with a random sign if `mixed_signs`; every variable has a preference for its states drawn from a
-    normal distribution of standard deviation `field`.
+    A ``chain`` joins every variable to the next one, and a ``grid`` (as square as possible) to those on its right and
+    below. A ``random`` graph has n · `degree`/2 random edges. Every edge has the weight `coupling`, with a random sign
+    if `mixed_signs`. The state preferences of every variable are drawn from a normal distribution with standard
+    deviation `field`.
 
-    Rows of a chain are drawn exactly, from its first variable to its last. For the other graphs every row is the end
-    of a Gibbs sampler of its own, after that many `sweeps` over all variables: rows are independent of each other, and
-    as near to the distribution as so many sweeps come.
+    Rows of a chain are drawn exactly, from the first variable to the last. For the other graphs, every row is the last
+    state of its own Gibbs sampler after `sweeps` sweeps over all variables. Rows are therefore independent, but follow
+    the distribution only approximately.
 
     >>> from parsimon.data import make_network
     >>> made = make_network("grid", 9, 100)
@@ -79,7 +79,7 @@ def make_network(
 
 
 def agreement(n_states: int) -> Array:
-    """s(a, b): 1 where a = b, −1/(K − 1) elsewhere.
+    """The matrix s(a, b): 1 where a = b, −1/(K − 1) elsewhere.
 
     >>> agreement(2)
     array([[ 1., -1.],
@@ -96,7 +96,7 @@ def _grid(n: int, degree: float, random: np.random.Generator) -> list[tuple[int,
     height = max(d for d in range(1, int(n**0.5) + 1) if n % d == 0)
     if height == 1 and n > 1:
         raise ParsimonError(
-            f"n_variables is {n}, which makes no grid; give a number such as 9, 12 or 16 that has two factors."
+            f"n_variables is {n}, which is prime, so no grid has as many; give a number such as 9, 12 or 16."
         )
     width = n // height
     right = [(v, v + 1) for v in range(n) if (v + 1) % width]
@@ -108,7 +108,7 @@ def _random(n: int, degree: float, random: np.random.Generator) -> list[tuple[in
     wanted = round(n * degree / 2)
     if wanted > len(one):
         raise ParsimonError(
-            f"degree is {degree:g}, but {n} variables have {n - 1} neighbours at most; give less."
+            f"degree is {degree:g}, but {n} variables have at most {n - 1} neighbours each; give a smaller degree."
         )
     chosen = np.sort(random.choice(len(one), wanted, replace=False)) if wanted else np.zeros(0, np.int64)
     return list(zip(one[chosen].tolist(), other[chosen].tolist(), strict=True))
@@ -122,16 +122,16 @@ GRAPHS: dict[str, Callable[[int, float, np.random.Generator], list[tuple[int, in
 
 
 def _draw_chain(field: Array, weights: Array, n: int, random: np.random.Generator) -> IntArray:
-    """From the first variable to the last, each given the one before, what comes after having been summed out."""
+    """Draw each variable given the previous one, with all later variables summed out."""
     length, n_states = field.shape
     pair = weights[:, None, None] * agreement(n_states)
-    after = np.zeros((length, n_states))  # log Σ over all that follow, given the state here
+    after = np.zeros((length, n_states))  # log Σ over all later variables, given the state here
     for v in range(length - 2, -1, -1):
         after[v] = np.logaddexp.reduce(pair[v] + field[v + 1] + after[v + 1], axis=1)
     rows = np.zeros((n, length), np.int64)
     for v in range(length):
         scores = np.broadcast_to(field[v] + after[v], (n, n_states))
-        rows[:, v] = _drawn(scores if v == 0 else scores + pair[v - 1][rows[:, v - 1]], random)
+        rows[:, v] = _draw_states(scores if v == 0 else scores + pair[v - 1][rows[:, v - 1]], random)
     return rows
 
 
@@ -143,7 +143,7 @@ def _draw_gibbs(
     sweeps: int,
     random: np.random.Generator,
 ) -> IntArray:
-    """Every row starts at random; a sweep draws each variable, of all rows at once, given its neighbours."""
+    """Start from random rows; every sweep redraws each variable, in all rows at once, given its neighbours."""
     length, n_states = field.shape
     neighbours: list[list[tuple[int, Array]]] = [[] for _ in range(length)]
     for (u, v), weight in zip(edges, weights, strict=True):
@@ -155,17 +155,17 @@ def _draw_gibbs(
             scores = np.broadcast_to(field[v], (n, n_states))
             for u, pair in neighbours[v]:
                 scores = scores + pair[rows[:, u]]
-            rows[:, v] = _drawn(scores, random)
+            rows[:, v] = _draw_states(scores, random)
     return rows
 
 
-def _drawn(scores: Array, random: np.random.Generator) -> IntArray:
-    """A state a row, by the softmax of its scores: the largest after adding Gumbel noise."""
+def _draw_states(scores: Array, random: np.random.Generator) -> IntArray:
+    """One state per row from the softmax of its scores: the largest score after adding Gumbel noise."""
     return np.asarray((scores + random.gumbel(size=scores.shape)).argmax(axis=1))
 
 
 def _check(**numbers: tuple[int, int]) -> None:
-    """Every argument is given with the least that it may be."""
-    for name, (number, least) in numbers.items():
-        if not isinstance(number, int | np.integer) or number < least:
-            raise ParsimonError(f"{name} is {number!r}; give a whole number that is {least} or more.")
+    """Check integer arguments, each given as a pair of its value and its minimum."""
+    for name, (number, minimum) in numbers.items():
+        if not isinstance(number, int | np.integer) or number < minimum:
+            raise ParsimonError(f"{name} is {number!r}; give a whole number that is {minimum} or more.")

@@ -1,6 +1,6 @@
-"""Made sequences whose true features are known: real-valued inputs, labels drawn from a CRF with few weights.
+"""Synthetic sequences whose relevant features are known: real-valued inputs, and labels drawn from a sparse CRF.
 
-They are those of Zhu, Xing & Zhang (2009, section 5.1), who compare what learners keep with what there is to be found.
+This is the set-up of Zhu, Xing & Zhang (2009, section 5.1), who compare selected features with the relevant ones.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Kind = Literal["iid", "correlated"]
 
 @dataclass(frozen=True)
 class MadeSequences:
-    """Sequences, and the CRF that their labels were drawn from.
+    """Sequences, and the CRF from which their labels were drawn.
 
     The score of labels y of a sequence x is Σ_t x_t · state[:, y_t] + Σ_t transition[y_{t−1}, y_t].
     """
 
-    X: list[Array]  # one (length, n_features) array a sequence
+    X: list[Array]  # one (length, n_features) array per sequence
     y: list[list[str]]
-    state: Array  # (n_features, n_labels), zero where a feature is not relevant
-    transition: Array  # (n_labels, n_labels): the label before × the label
+    state: Array  # (n_features, n_labels), zero for irrelevant features
+    transition: Array  # (n_labels, n_labels): previous label × label
     relevant: BoolArray  # (n_features,)
 
 
@@ -46,17 +46,17 @@ def make_sequences(
     sweeps: int = 100,
     random_state: int = 0,
 ) -> MadeSequences:
-    """Sequences of real-valued features of which some matter, with labels drawn from a CRF given them.
+    """Draw sequences of real-valued features, some of them relevant, and labels from a CRF given the features.
 
-    The numbers are those of Zhu, Xing & Zhang (2009): 30 of 100 features are relevant, here the first ones. Every
-    feature is drawn from a standard normal distribution; if they are ``correlated``, those of a group of three share
-    one draw, and noise of standard deviation 0.05 is added to each. The weights of the relevant features with every
-    label, and of all label pairs, come from a normal distribution of mean 0 and standard deviation `scale`, which the
-    paper leaves open: the larger, the fewer labels are left to chance.
+    The defaults are those of Zhu, Xing & Zhang (2009): 30 of 100 features are relevant, here the first ones. Every
+    feature is drawn from a standard normal distribution. If relevant features are ``correlated``, those in a group of
+    three share one draw, and noise with standard deviation 0.05 is added to each. The weights of the relevant features
+    with every label and of all label pairs come from a normal distribution with mean 0 and standard deviation `scale`,
+    which the paper does not state: the larger it is, the less random the labels are.
 
-    Labels, called "0", "1", …, are found by Gibbs sampling from that CRF: they start at random, and every sweep
-    draws each of them anew, see `draw_labels`. With the same seed, any number of sequences of either kind and of any
-    length comes from the same CRF.
+    Labels, called "0", "1", …, are drawn from that CRF by Gibbs sampling: they start at random, and every sweep redraws
+    each of them (see `draw_labels`). The same seed always gives the same CRF, whatever the kind, the number of
+    sequences and their length.
 
     >>> from parsimon.data import make_sequences
     >>> made = make_sequences(n_sequences=50)
@@ -91,10 +91,10 @@ def make_sequences(
 
 
 def draw_labels(node: Array, transition: Array, sweeps: int, random: np.random.Generator) -> IntArray:
-    """Label sequences from P(y) ∝ exp(Σ_t node[t, y_t] + Σ_t transition[y_{t−1}, y_t]), by Gibbs sampling.
+    """Draw label sequences from P(y) ∝ exp(Σ_t node[t, y_t] + Σ_t transition[y_{t−1}, y_t]) by Gibbs sampling.
 
-    `node` is sequences × tokens × labels; what comes back is sequences × tokens. A sweep goes from the first token to
-    the last and draws the label of each, of all sequences at once, given those beside it.
+    `node` has the shape sequences × tokens × labels; the result has the shape sequences × tokens. A sweep goes from the
+    first token to the last and redraws its label, in all sequences at once, given the neighbouring labels.
 
     >>> node = np.zeros((1, 3, 2))
     >>> node[0, :, 1] = 50.0
@@ -110,7 +110,7 @@ def draw_labels(node: Array, transition: Array, sweeps: int, random: np.random.G
                 scores += transition[labels[:, t - 1]]
             if t < length - 1:
                 scores += transition[:, labels[:, t + 1]].T
-            # The largest score after adding Gumbel noise is a draw from their softmax.
+            # The index of the largest score after adding Gumbel noise is a draw from the softmax.
             labels[:, t] = (scores + random.gumbel(size=(n, n_labels))).argmax(axis=1)
     return labels
 
@@ -123,15 +123,15 @@ def _check_kind(kind: str, n_features: int, n_relevant: int, group_size: int) ->
         raise ParsimonError(f"n_relevant is {n_relevant}, but there are only {n_features} features.")
     if kind == "correlated" and n_relevant % group_size:
         raise ParsimonError(
-            f"n_relevant is {n_relevant}, which does not make groups of {group_size}; give a multiple of that."
+            f"n_relevant is {n_relevant}, which is not a multiple of group_size, {group_size}; give a multiple."
         )
 
 
 def _check_numbers(**numbers: tuple[int, int]) -> None:
-    """Every argument is given with the least that it may be."""
-    for name, (number, least) in numbers.items():
-        if not isinstance(number, int | np.integer) or number < least:
-            raise ParsimonError(f"{name} is {number!r}; give a whole number that is {least} or more.")
+    """Check integer arguments, each given as a pair of its value and its minimum."""
+    for name, (number, minimum) in numbers.items():
+        if not isinstance(number, int | np.integer) or number < minimum:
+            raise ParsimonError(f"{name} is {number!r}; give a whole number that is {minimum} or more.")
 
 
 def _check_deviations(**deviations: float) -> None:

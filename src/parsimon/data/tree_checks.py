@@ -1,4 +1,4 @@
-"""Whether heads make trees."""
+"""Checks that heads form dependency trees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from parsimon.features.columns import offsets_of
 __all__ = ["MISSING", "check_heads", "first_true"]
 
 MISSING = -1
-"""A head that is not given."""
+"""The head of a word without one."""
 
 
 def check_heads(
@@ -25,9 +25,10 @@ def check_heads(
     single_root: bool = False,
     written: Callable[[int], str] | None = None,
 ) -> None:
-    """Refuses heads that make no trees: out of range, the word itself, in a circle, or not given (unless `missing`).
+    """Raise an error for heads that do not form trees.
 
-    `where` says where a word is, and `written` how its head is written there, for the message.
+    A head must not be out of range, the word itself, part of a cycle, or missing (unless `missing` allows it). For the
+    message, `where` gives the location of a word and `written` the head as it is written there.
 
     >>> heads, lengths = np.array([2, 0, 2, 1]), np.array([3, 1])
     >>> check_heads(heads, lengths, where=lambda token: f"word {token}")
@@ -38,11 +39,11 @@ def check_heads(
     sentence_of = np.repeat(np.arange(len(lengths)), lengths)
     position = np.arange(len(heads)) - offsets[sentence_of] + 1
     length = np.asarray(lengths)[sentence_of]
-    number = written or (lambda token: str(heads[token]))  # how a head is written
+    number = written or (lambda token: str(heads[token]))
 
     if (token := first_true(heads < MISSING)) is not None:
         raise ParsimonError(
-            f"{where(token)}: the head {number(token)!r} is no number of a word; it should be 0 to {length[token]}."
+            f"{where(token)}: the head {number(token)!r} is not a word number; it should be 0 to {length[token]}."
         )
     if (token := first_true(heads > length)) is not None:
         raise ParsimonError(
@@ -54,17 +55,17 @@ def check_heads(
         )
     if not missing and (token := first_true(heads == MISSING)) is not None:
         raise ParsimonError(f"{where(token)}: the word has no head; it should be 0 to {length[token]}.")
-    if (token := first_true(_astray(heads, offsets[sentence_of]))) is not None:
+    if (token := first_true(_in_cycle(heads, offsets[sentence_of]))) is not None:
         start = int(offsets[sentence_of[token]])
-        circle = " → ".join(map(str, _circle(heads[start : start + length[token]], token - start)))
-        raise ParsimonError(f"{where(token)}: the heads go in a circle, {circle}, and never reach the root.")
+        cycle = " → ".join(map(str, _cycle(heads[start : start + length[token]], token - start)))
+        raise ParsimonError(f"{where(token)}: the heads form a cycle, {cycle}, and never reach the root.")
     if single_root:
         roots = np.flatnonzero(heads == 0)
         if (i := first_true(sentence_of[roots[1:]] == sentence_of[roots[:-1]])) is not None:
             one, two = roots[i : i + 2].tolist()
             raise ParsimonError(
                 f"{where(two)}: the words {position[one]} and {position[two]} both have the head 0; "
-                "there should be one root."
+                "there should be only one root."
             )
 
 
@@ -72,21 +73,21 @@ def _words(n: int) -> str:
     return f"{n} word{'s' * (n != 1)}"
 
 
-def _astray(heads: IntArray, first: IntArray) -> BoolArray:
-    """Which words do not come to the root (or to a word without a head) when heads are followed."""
+def _in_cycle(heads: IntArray, first: IntArray) -> BoolArray:
+    """Which words do not reach the root (or a word without a head) by following heads."""
     root = len(heads)
     up = np.append(np.where(heads > 0, first + heads - 1, root), root)
-    for _ in range(root.bit_length()):  # each round doubles the steps taken
+    for _ in range(root.bit_length()):  # each round doubles the number of steps
         further = up[up]
         if np.array_equal(further, up):
             break
         up = further
-    astray: BoolArray = up[:-1] != root
-    return astray
+    unrooted: BoolArray = up[:-1] != root
+    return unrooted
 
 
-def _circle(heads: IntArray, word: int) -> list[int]:
-    """The words of the circle that following heads from a word (counted from 0) ends in."""
+def _cycle(heads: IntArray, word: int) -> list[int]:
+    """The cycle that is reached by following heads from a word (counted from 0), with its first word repeated."""
     path = [word + 1]
     while (head := int(heads[path[-1] - 1])) not in path:
         path.append(head)
@@ -94,5 +95,5 @@ def _circle(heads: IntArray, word: int) -> list[int]:
 
 
 def first_true(mask: BoolArray) -> int | None:
-    """The first place where a mask is true, if there is one."""
+    """The first index at which a mask is true, or None."""
     return int(mask.argmax()) if mask.any() else None

@@ -1,4 +1,4 @@
-"""Reading CoNLL-U and CoNLL-X files, and refusing mistakes in them with their line and sentence."""
+"""Reading CoNLL-U and CoNLL-X files; errors name the line and sentence."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ UNIVERSAL_TAGS = {
     "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ",
     "SYM", "VERB", "X", "_",
 }  # fmt: skip
-"""The parts of speech of UD, and none."""
+"""The universal parts of speech of UD, and `_` for none."""
 
 WIDTH = 10  # columns
 
 
 class TreebankFile:
-    """A treebank file, read as a whole or in blocks of whole sentences.
+    """A treebank file, read all at once or in blocks of whole sentences.
 
-    Iterating gives a `Treebank` for some sentences at a time, which is what parsing a long stream needs. Mistakes in
-    the file are refused with line and sentence, counted through the whole file.
+    Iterating yields a `Treebank` with some of the sentences at a time, for parsing a long stream. Errors name the line
+    and sentence, counted from the start of the file.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class TreebankFile:
             raise ParsimonError(f"there is no treebank format {format!r}; give conllu or conllx.")
         self.file = ColumnFile(source, encoding=encoding, strings=strings)
         self.name = self.file.name
-        self.format = format  # None until the file's content has told
+        self.format = format  # None until it has been detected
         self.missing_heads = missing_heads
         self.single_root = single_root
 
@@ -56,29 +56,29 @@ class TreebankFile:
         """The whole file."""
         treebank = self._treebank(_Block(b"".join(self.file.blocks()), self.name))
         if treebank is None:
-            raise ParsimonError(f"{self.name} has no words; {_TEN}, a word a line.")
+            raise ParsimonError(f"{self.name} has no words; {_TEN}, one word per line.")
         return treebank
 
     def __iter__(self) -> Iterator[Treebank]:
-        lines, sentences, apart = 0, 0, b""
+        lines, sentences, pending = 0, 0, b""
         for block in _whole_sentences(self.file.blocks()):
-            text = apart + block  # comments and empty lines wait for the words that they precede
+            text = pending + block  # comments and empty lines are kept until there are words after them
             treebank = self._treebank(_Block(text, self.name, lines, sentences))
-            apart = text if treebank is None else b""
+            pending = text if treebank is None else b""
             if treebank is not None:
                 yield treebank
                 sentences += len(treebank)
                 lines += text.count(b"\n")
         if not sentences:
-            raise ParsimonError(f"{self.name} has no words; {_TEN}, a word a line.")
+            raise ParsimonError(f"{self.name} has no words; {_TEN}, one word per line.")
 
     def _treebank(self, block: _Block) -> Treebank | None:
-        """The sentences of a block, if it has any words."""
+        """The sentences of a block, or None if it has no words."""
         rows = block.rows(self.file.strings)
         if rows is None:
             return None
         if self.format is None:
-            self.format = _recognise(block.text, rows.columns)
+            self.format = _detect_format(block.text, rows.columns)
         words = rows.words(special=self.format == "conllu")
         columns, head = words.columns, COLUMNS["head"]
         heads = distinct_values(columns.strings, columns.ids[head], _head)
@@ -111,12 +111,12 @@ def read_treebank(
     single_root: bool = False,
     strings: StringTable | None = None,
 ) -> Treebank:
-    """Reads a CoNLL-U or CoNLL-X file (a path, which may end in .gz, ``-`` for standard input, or a binary stream).
+    """Read a CoNLL-U or CoNLL-X file: a path (may end in .gz), ``-`` for standard input, or a binary stream.
 
-    Without `format`, a file with comments, with tokens of several words or with universal parts of speech alone is
-    taken for CoNLL-U. Heads must make trees; `missing_heads` allows words without one (`_`), as files that are to be
-    parsed have them, and `single_root` refuses sentences in which several words have the head 0, which treebanks
-    other than UD do have: `Treebank.n_roots` counts them.
+    Without `format`, a file counts as CoNLL-U if it has comments, multiword tokens or only universal parts of speech.
+    Heads must form trees. `missing_heads` allows words without a head (`_`), as in files that are to be parsed.
+    `single_root` rejects sentences in which several words have the head 0; treebanks other than UD have such sentences,
+    and `Treebank.n_roots` counts their roots.
     """
     return TreebankFile(
         source,
@@ -129,7 +129,7 @@ def read_treebank(
 
 
 def _whole_sentences(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """The same bytes, cut after empty lines, so that each block holds whole sentences."""
+    """The same bytes, split after empty lines, so that each block consists of whole sentences."""
     whole, rest = b"", b""
     for block in blocks:
         rest += block
@@ -138,11 +138,11 @@ def _whole_sentences(blocks: Iterator[bytes]) -> Iterator[bytes]:
             if whole:
                 yield whole
             whole, rest = rest[:cut], rest[cut:]
-    yield whole + rest  # what comes after the last empty line may be no sentence
+    yield whole + rest  # the text after the last empty line need not be a sentence
 
 
-def _recognise(text: bytes, columns: Columns) -> Format:
-    """The format of a text: comments and ids other than numbers, or else universal parts of speech, are CoNLL-U's."""
+def _detect_format(text: bytes, columns: Columns) -> Format:
+    """Detect the format: comments, ids that are not numbers, or only universal parts of speech mean CoNLL-U."""
     if text.removeprefix(_BOM).startswith(b"#") or b"\n#" in text or _SPECIAL_LINE.search(text):
         return "conllu"
     tags = set(columns.strings.get_all(np.unique(columns.ids[COLUMNS["upos"]])))
@@ -155,12 +155,12 @@ _SPECIAL_LINE = re.compile(rb"^[0-9]+[-.][0-9]", re.MULTILINE)
 _SPECIAL_ID = re.compile(r"(0|[1-9][0-9]{0,8})([-.])([1-9][0-9]{0,8})")
 _AFTER_SENTENCE = re.compile(rb"[^\n]*\n(?:#[^\n]*\n)*[ \t]*\r?\n")
 
-_SPECIAL = -1  # the id of a token of several words or of a word that is not written
-_WRONG = -2  # an id or a head that is not what it should be
+_SPECIAL = -1  # the id of a multiword token or of an empty node
+_WRONG = -2  # an invalid id or head
 
 
 def _number(text: str) -> int:
-    """A number without sign or zeros in front of it; one too long to be true counts as very large."""
+    """A number without a sign or leading zeros; one with too many digits counts as the largest integer."""
     if not (text.isascii() and text.isdigit() and (text == "0" or text[0] != "0")):
         return _WRONG
     return int(text) if len(text) < 10 else 2**31 - 1
@@ -176,7 +176,7 @@ def _id(text: str) -> int:
 
 @dataclass(frozen=True)
 class _Block:
-    """Some whole sentences of a file as bytes, and how many lines and sentences there are before them."""
+    """Some whole sentences of a file as bytes, and the numbers of lines and sentences before them."""
 
     text: bytes
     name: str
@@ -184,9 +184,9 @@ class _Block:
     sentences: int = 0
 
     def rows(self, strings: StringTable) -> _Rows | None:
-        """The lines in columns; nothing if there are none but comments and empty ones."""
+        """The lines in columns, or None if all of them are comments or empty."""
         reader = ColumnReader(strings, "\t", "#", True)
-        # The reader knows where a line lies only once it has seen its end.
+        # The reader records the position of a line only when it reaches the end of the line.
         ended = self.text if self.text.endswith(b"\n") else self.text + b"\n"
         problem = reader.feed(ended) or reader.finish()
         if problem is not None or reader.n_columns not in (0, WIDTH):
@@ -196,41 +196,40 @@ class _Block:
         return _Rows(self, Columns(reader.columns(), reader.lengths(), strings), *reader.lines())
 
     def _malformed(self, problem: tuple[int, str] | None) -> ParsimonError:
-        """What is wrong with the first line that has not ten columns, or else with the one the reader refused."""
+        """The error for the first line that does not have ten columns, or else for the line the reader rejected."""
         last, what = problem or (None, "")
         at = 0
         for line in self.text.split(b"\n")[:last]:
             start, at = at, at + len(line) + 1
-            if not _is_apart(line) and (n := line.count(b"\t") + 1) != WIDTH:
+            if not _is_comment_or_empty(line) and (n := line.count(b"\t") + 1) != WIDTH:
                 what = f"there {'is 1 column' if n == 1 else f'are {n} columns'}, but {_TEN}"
                 break
         return ParsimonError(f"{self.where(start)}: {what}.")
 
     def where(self, at: int) -> str:
-        """File, line and sentence of the line that starts at a place in the text."""
+        """The file, line and sentence of the line that starts at an offset in the text."""
         before = self.text[:at].split(b"\n")[:-1]
         sentence, inside = self.sentences, False
         for line in [*before, b"a word"]:
             if not line.removeprefix(_BOM).startswith(b"#"):
-                sentence += not inside and not _is_apart(line)
-                inside = not _is_apart(line)
+                sentence += not inside and not _is_comment_or_empty(line)
+                inside = not _is_comment_or_empty(line)
         return f"{self.name}, line {self.lines + len(before) + 1}, sentence {sentence}"
 
 
 def _short(text: str) -> str:
-    """A text that can be put into a message."""
+    """A text shortened for a message."""
     return text if len(text) <= 20 else f"{text[:20]}…"
 
 
-def _is_apart(line: bytes) -> bool:
-    """Whether a line is a comment or empty."""
+def _is_comment_or_empty(line: bytes) -> bool:
     line = line.removeprefix(_BOM)
     return line.startswith(b"#") or not line.strip(b" \t\r")
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Lines of a block in columns, and where they start and end."""
+    """The lines of a block in columns, and the offsets at which they start and end."""
 
     block: _Block
     columns: Columns
@@ -238,11 +237,11 @@ class _Rows:
     ends: IntArray
 
     def where(self, row: int) -> str:
-        """File, line and sentence of a row."""
+        """The file, line and sentence of a row."""
         return self.block.where(int(self.starts[row]))
 
     def words(self, special: bool) -> _Rows:
-        """The rows that are words, numbered 1, 2, 3 … in every sentence; `special` allows other rows beside them."""
+        """The rows that are words, numbered 1, 2, 3 … in every sentence; `special` allows other rows as well."""
         columns = self.columns
         number = distinct_values(columns.strings, columns.ids[0], _id)
         is_word = number != _SPECIAL
@@ -251,12 +250,12 @@ class _Rows:
             raise ParsimonError(f"{self.where(row)}: the id {self._id(row)!r} should be {allowed}.")
         sentence_of = np.repeat(np.arange(len(columns)), columns.lengths)
         lengths = np.bincount(sentence_of[is_word], minlength=len(columns)).astype(np.int32)
-        # How many words of its sentence stand before a row.
+        # The number of words before each row in its sentence.
         before = np.cumsum(is_word) - is_word - offsets_of(lengths)[sentence_of]
         if (row := first_true(is_word & (number != before + 1))) is not None:
             raise ParsimonError(
-                f"{self.where(row)}: the id is {self._id(row)} but should be {before[row] + 1}, as the words of a "
-                "sentence are numbered from 1."
+                f"{self.where(row)}: the id is {self._id(row)} but should be {before[row] + 1}, because the words of "
+                "a sentence are numbered from 1."
             )
         for row in np.flatnonzero(~is_word).tolist():
             self._check_special(row, int(before[row]), int(lengths[sentence_of[row]]))
@@ -270,28 +269,28 @@ class _Rows:
 
     def _check_special(self, row: int, before: int, length: int) -> None:
         match = _SPECIAL_ID.fullmatch(self._id(row))
-        assert match is not None  # that is why the row is special
+        assert match is not None  # otherwise the row would not be special
         first, kind, second = int(match[1]), match[2], int(match[3])
         if not length:
             raise ParsimonError(f"{self.where(row)}: the sentence has no words, only the id {match[0]}.")
         if kind == "-" and not before + 1 == first <= second <= length:
             raise ParsimonError(
-                f"{self.where(row)}: the range {match[0]} should start with the next word, {before + 1}, and end at "
-                f"most with the last, {length}."
+                f"{self.where(row)}: the range {match[0]} should start with the next word, {before + 1}, and end no "
+                f"later than the last word, {length}."
             )
         if kind == "." and first != before:
             raise ParsimonError(
-                f"{self.where(row)}: the empty node {match[0]} should have the number of the word before it, as in "
+                f"{self.where(row)}: the empty node {match[0]} should have the number of the preceding word, as in "
                 f"{before}.1."
             )
 
     def sentence_starts(self) -> IntArray:
-        """Where the sentences start, with their comments; the last entry is the end of the text."""
+        """The offsets at which sentences and their comments start; the last entry is the end of the text."""
         text = self.block.text
         last = self.ends[np.cumsum(self.columns.lengths) - 1]
         starts = [len(_BOM) if text.startswith(_BOM) else 0]
         for end in last[:-1].tolist():
             after = _AFTER_SENTENCE.match(text, end)
-            assert after is not None  # an empty line is what ended the sentence
+            assert after is not None  # a sentence ends with an empty line
             starts.append(after.end())
         return np.array([*starts, len(text)], np.int64)

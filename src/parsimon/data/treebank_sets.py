@@ -1,4 +1,4 @@
-"""The dependency treebanks that experiments use: Danish, Spanish, Basque, and five of Universal Dependencies."""
+"""The registered dependency treebanks: Danish, Spanish, Basque, and five from Universal Dependencies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DANISH_TEST = 322  # sentences
 
 @dataclass(frozen=True)
 class _Files:
-    """Where a treebank's splits are: the data set, its archive, and the file's path with a place for the split."""
+    """The location of a treebank's splits: data set, archive, and the path with a placeholder for the split."""
 
     data_set: str
     archive: str
@@ -46,13 +46,13 @@ TREEBANKS = {
     "slovenian": _ud("Slovenian-SST-2023", "sl_sst", "train", "test"),
     "turkish": _ud("Turkish-IMST", "tr_imst", "train", "dev", "test"),
 }
-"""The treebanks by name."""
+"""All treebanks by name."""
 
 
 def load_treebank(name: str, split: Literal["train", "dev", "test"] = "train") -> Treebank:
-    """A treebank by the name of its language; all but Danish in the splits that their archives have.
+    """Load a treebank by the name of its language; all except Danish have the splits of their archives.
 
-    | name | from | to train on | for development | to test on |
+    | name | source | training | development | test |
     |---|---|---|---|---|
     | danish | Copenhagen release | 5,316 sentences | | 322 |
     | spanish | CoNLL-X | 2,949 | | 563 |
@@ -63,13 +63,14 @@ def load_treebank(name: str, split: Literal["train", "dev", "test"] = "train") -
     | slovenian | UD, SST (speech) | 2,078 | | 1,110 |
     | turkish | UD, IMST | 3,435 | 1,100 | 1,100 |
 
-    The Danish release has no splits, and its sentences are not quite those of CoNLL-X, which had 5,190 to train on
-    and 322 to test on. Here, too, 322 are to test on: with the texts in order of their names, every 17th or 18th
-    sentence, so that they are spread evenly over all texts (`spread_evenly`). The numbers of words in the whole
-    treebank, `id=43` among the morphological features, are left out; CoNLL-X does not have them either.
+    The Danish release has no splits, and its sentences differ slightly from those of CoNLL-X, which had 5,190 for
+    training and 322 for testing. Here, too, 322 are for testing: with the texts in order of their names, every 17th or
+    18th sentence, so that they are spread evenly over all texts (`spread_evenly`). The word numbers among the
+    morphological features, such as `id=43`, are removed; CoNLL-X does not have them either.
 
-    The Spanish sentences are all those of CoNLL-X, but their archive parts them otherwise (3,306 and 206 there), and
-    the Basque ones are fewer than in CoNLL-2007 (3,190 and 334 there), so results are not those of the shared tasks.
+    The Spanish sentences are exactly those of CoNLL-X, but the archive splits them differently (3,306 and 206 there).
+    There are fewer Basque sentences than in CoNLL-2007 (3,190 and 334 there). Results are therefore not comparable
+    with those of the shared tasks.
     """
     if name not in TREEBANKS:
         raise ParsimonError(f"there is no treebank {name!r}; give one of {', '.join(sorted(TREEBANKS))}.")
@@ -93,7 +94,7 @@ def _danish(files: _Files, split: str) -> Treebank:
 
 
 def without_word_numbers(text: str) -> str:
-    """The text without the features `id=43`, which number the words of the whole Danish treebank.
+    """The text without features such as `id=43`, which number the words of the Danish treebank.
 
     >>> without_word_numbers("case=gen|id=71\\t9\\nCC\\tid=49\\t6")
     'case=gen\\t9\\nCC\\t_\\t6'
@@ -102,7 +103,7 @@ def without_word_numbers(text: str) -> str:
 
 
 def spread_evenly(some: int, n: int) -> BoolArray:
-    """Which `some` of `n` things to take so that the gaps between them differ by at most one.
+    """A mask that selects `some` of `n` items so that the gaps between them differ by at most one.
 
     >>> spread_evenly(3, 8).tolist()
     [False, False, True, False, False, True, False, True]

@@ -1,13 +1,13 @@
-"""Dependency treebanks: the words of CoNLL-U and CoNLL-X files, their heads, and writing them again.
+"""Dependency treebanks: the words and heads in CoNLL-U and CoNLL-X files, and writing them back.
 
-Both formats have a word a line, ten columns separated by tabs, and an empty line after every sentence:
+Both formats have one word per line, ten tab-separated columns, and an empty line after every sentence:
 
     CoNLL-U           ID  FORM  LEMMA  UPOS     XPOS    FEATS  HEAD  DEPREL  DEPS   MISC
     CoNLL-X and 2007  ID  FORM  LEMMA  CPOSTAG  POSTAG  FEATS  HEAD  DEPREL  PHEAD  PDEPREL
 
-CoNLL-U also has comments (`# text = …`), tokens of several words (`1-2`) and words that are not written (`3.1`). These
-are not parsed, but they are in the file again when it is written. A treebank keeps the bytes that it was read from,
-and writing changes heads and relations in them: a file that is read and written stays the same to the last byte.
+CoNLL-U also has comments (`# text = …`), multiword tokens (`1-2`) and empty nodes (`3.1`). These are not parsed, but
+they are preserved when the file is written. A treebank keeps the bytes from which it was read, and writing changes only
+the heads and relations in them: a file that is read and written back is identical byte for byte.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ COLUMNS = {
     "id": 0, "form": 1, "lemma": 2, "upos": 3, "xpos": 4, "feats": 5, "head": 6, "deprel": 7, "deps": 8, "misc": 9,
     "cpostag": 3, "postag": 4, "phead": 8, "pdeprel": 9,
 }  # fmt: skip
-"""Where a column is, by its name in either format."""
+"""The index of each column, by its name in either format."""
 
 
 @dataclass(frozen=True, eq=False)
 class Treebank(Sequence["Treebank"]):
     """The words of some sentences in ten columns, and the head of every word.
 
-    `heads` numbers the words of a sentence from 1; 0 is the root and −1 a head that is not given (`_`). Like
-    `Columns`, it is a sequence of sentences that can be indexed by numbers, slices and masks.
+    In `heads`, the words of a sentence are numbered from 1; 0 is the root and −1 a missing head (`_`). Like `Columns`,
+    a treebank is a sequence of sentences that can be indexed with integers, slices and masks.
 
     >>> import io
     >>> from parsimon.data import read_treebank
@@ -58,39 +58,41 @@ class Treebank(Sequence["Treebank"]):
     2  bark  _  VERB  _  _  1  dep   _  _
     """
 
-    columns: Columns  # all ten, as they are written
+    columns: Columns  # all ten, as in the file
     heads: IntArray  # (n_tokens,) int32
     format: Format
-    name: str  # what to call it in messages
-    encoding: str  # of the file; the bytes here are UTF-8
+    name: str  # for messages
+    encoding: str  # of the file; `text` is UTF-8
     text: bytes
-    line_starts: IntArray  # (n_tokens,) where each word's line starts in the text
-    sentence_starts: IntArray  # (n_sentences + 1,) where each sentence starts in the text, comments included
+    line_starts: IntArray  # (n_tokens,) offset of each word's line in the text
+    sentence_starts: (
+        IntArray  # (n_sentences + 1,) offset of each sentence in the text, including its comments
+    )
 
     @property
     def lengths(self) -> IntArray:
-        """How many words each sentence has."""
+        """The number of words in each sentence."""
         return self.columns.lengths
 
     @property
     def strings(self) -> StringTable:
-        """The table that the ids of all columns are in."""
+        """The string table that the ids in all columns refer to."""
         return self.columns.strings
 
     @property
     def n_tokens(self) -> int:
-        """How many words there are in all sentences."""
+        """The number of words in all sentences."""
         return self.columns.n_tokens
 
     @property
     def n_roots(self) -> IntArray:
-        """How many words of each sentence have the head 0."""
+        """The number of words with the head 0 in each sentence."""
         sentence_of = np.repeat(np.arange(len(self)), self.lengths)
         return np.bincount(sentence_of[self.heads == 0], minlength=len(self)).astype(np.int32)
 
     @property
     def relations(self) -> Labels:
-        """The relations of all words to their heads, numbered in order of first appearance."""
+        """The relation of every word to its head, numbered in order of first appearance."""
         seen, first, inverse = np.unique(self.ids("deprel"), return_index=True, return_inverse=True)
         order = np.argsort(first, kind="stable")
         number = np.empty(len(seen), np.int32)
@@ -103,13 +105,13 @@ class Treebank(Sequence["Treebank"]):
         yield from (self.format, self.text, self.lengths, self.heads, self.relations)
 
     def ids(self, column: str) -> IntArray:
-        """The string ids of a column, named as in either format: ``upos`` and ``cpostag`` are the same."""
+        """The string ids of a column, by its name in either format: ``upos`` and ``cpostag`` are the same."""
         if column.lower() not in COLUMNS:
             raise ParsimonError(f"a treebank has no column {column!r}; give one of {', '.join(COLUMNS)}.")
         return np.ascontiguousarray(self.columns.ids[COLUMNS[column.lower()]])
 
     def values(self, column: str) -> list[str]:
-        """The strings of a column, one a word."""
+        """The strings in a column, one per word."""
         return self.strings.get_all(self.ids(column))
 
     def __len__(self) -> int:
@@ -123,9 +125,9 @@ class Treebank(Sequence["Treebank"]):
         chosen, tokens = choose(self.lengths, which)
         begin, end = self.sentence_starts[chosen], self.sentence_starts[chosen + 1]
         texts = [self.text[b:e] for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
-        # After the last sentence of a file there need not be an empty line, but there must be one before another.
+        # The last sentence of a file need not end with an empty line, but needs one if another sentence follows.
         for i in np.flatnonzero(chosen[:-1] == len(self) - 1).tolist():
-            texts[i] = _ended(texts[i])
+            texts[i] = _with_empty_line(texts[i])
         starts = offsets_of(np.array([len(text) for text in texts], np.int64))
         return replace(
             self,
@@ -137,16 +139,15 @@ class Treebank(Sequence["Treebank"]):
         )
 
     def with_heads(self, heads: IntArray, relations: Labels | Sequence[str] | None = None) -> Treebank:
-        """The same sentences with other heads and relations, one a word; without relations they become `_`.
+        """The same sentences with new heads and relations, one per word; the default relation is `_`.
 
-        Everything else is kept, also DEPS (CoNLL-U) or PHEAD and PDEPREL (CoNLL-X). Heads that make no trees are
-        refused.
+        Everything else is kept, including DEPS (CoNLL-U) or PHEAD and PDEPREL (CoNLL-X). Heads must form trees.
         """
         heads = np.asarray(heads)
         if heads.shape != (self.n_tokens,) or not np.issubdtype(heads.dtype, np.integer):
             raise ParsimonError(
                 f"heads has the shape {heads.shape} and the type {heads.dtype}, but {self.name} needs "
-                f"{self.n_tokens} integers, one a word."
+                f"{self.n_tokens} integers, one per word."
             )
         heads = heads.astype(np.int32)
         check_heads(heads, self.lengths, missing=True, where=self._where)
@@ -170,11 +171,13 @@ class Treebank(Sequence["Treebank"]):
         names = ["_"] * self.n_tokens if relations is None else list(relations)
         if len(names) != self.n_tokens:
             raise ParsimonError(
-                f"{len(names)} relations do not fit the {self.n_tokens} words of {self.name}."
+                f"there are {len(names)} relations, but {self.name} has {self.n_tokens} words; give one per word."
             )
         for name in set(names):
             if not name or set(name) & set("\t\n\r"):
-                raise ParsimonError(f"{name!r} cannot be a relation; it must have no tab and no line break.")
+                raise ParsimonError(
+                    f"{name!r} cannot be a relation; a relation must not be empty or contain a tab or a line break."
+                )
         return names
 
     def _where(self, token: int) -> str:
@@ -183,13 +186,13 @@ class Treebank(Sequence["Treebank"]):
         return f"{self.name}, sentence {sentence + 1}, word {token - offsets[sentence] + 1}"
 
     def to_bytes(self) -> bytes:
-        """The treebank as a file, in the encoding that it was read in."""
+        """The treebank as file content, in the encoding in which it was read."""
         tabs = np.flatnonzero(np.frombuffer(self.text, np.uint8) == ord("\t"))
         first = np.searchsorted(tabs, self.line_starts)
         fields = self.strings.get_all(np.ascontiguousarray(self.columns.ids[[6, 7]].T.ravel()))
         pieces: list[bytes] = []
         at = 0
-        # HEAD and DEPREL stand between the sixth and the eighth tab of a line.
+        # HEAD and DEPREL are between the sixth and the eighth tab of a line.
         for head, relation, begin, end in zip(
             fields[::2], fields[1::2], tabs[first + 5].tolist(), tabs[first + 7].tolist(), strict=True
         ):
@@ -208,7 +211,7 @@ class Treebank(Sequence["Treebank"]):
             ) from None
 
     def write(self, target: str | Path | IO[bytes]) -> None:
-        """Writes the treebank to a path (``-`` is standard output) or a binary stream."""
+        """Write the treebank to a path (``-`` is standard output) or a binary stream."""
         content = self.to_bytes()
         try:
             if not isinstance(target, str | Path):
@@ -221,15 +224,15 @@ class Treebank(Sequence["Treebank"]):
             raise ParsimonError(f"{target} cannot be written: {error.strerror or error}.") from error
 
 
-def _ended(sentence: bytes) -> bytes:
-    """A sentence with an empty line at its end."""
+def _with_empty_line(sentence: bytes) -> bytes:
+    """A sentence that ends with an empty line."""
     if not sentence.endswith(b"\n"):
         sentence += b"\n"
     return sentence if sentence.splitlines()[-1].strip() == b"" else sentence + b"\n"
 
 
 def distinct_values(strings: StringTable, ids: IntArray, value: Callable[[str], int]) -> IntArray:
-    """`value` of every string, asked only once for each distinct one.
+    """`value` of every string, computed only once for each distinct string.
 
     >>> strings = StringTable()
     >>> distinct_values(strings, strings.add_all(["to", "be", "or", "not", "to", "be"]), len).tolist()

@@ -1,4 +1,4 @@
-"""Features: from columns, dictionaries or matrices to numbered attributes."""
+"""Features: turning columns, dictionaries or matrices into numbered attributes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Attributes of arcs: what templates find in a treebank, numbered template by template.
+"""Arc attributes: the values that templates extract from a treebank, numbered template by template.
 
-The core expands them whenever they are needed (core/arc_features.hpp); here are the values that words have in the
-columns, as numbers of strings, and the names of attributes. Only attributes that fire on arcs of the training data
-are numbered, as in McDonald's MSTParser.
+The core expands them on demand (core/arc_features.hpp). This module provides the column values of words as string ids,
+and the names of attributes. Only attributes that fire on arcs of the training data are numbered, as in McDonald's
+MSTParser.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from parsimon.features.columns import offsets_of
 
 __all__ = ["ArcFeatures"]
 
-# What stands where there is no word: the first strings of every table. No word has a tab in it.
+# Placeholders where there is no word: the first strings of every table. No word contains a tab.
 NO_WORD = ("\troot", "\tstart", "\tend")
 SHOWN = ("<root>", "<start>", "<end>")
-SAMPLED = 50  # sentences, to find out how often templates fire
+SAMPLED = 50  # sentences used to estimate how often templates fire
 
 
 def new_strings() -> StringTable:
-    """A table with nothing in it but what stands for no word."""
+    """A string table that contains only the placeholders."""
     strings = StringTable()
     strings.add_all(list(NO_WORD))
     return strings
@@ -36,7 +36,7 @@ def new_strings() -> StringTable:
 
 @dataclass
 class ArcFeatures:
-    """The attributes that templates make of arcs. With one column each, attributes are features.
+    """The attributes that templates extract from arcs. There is one weight per attribute, so attributes are features.
 
     >>> import io
     >>> from parsimon.data import read_treebank
@@ -51,9 +51,8 @@ class ArcFeatures:
     cutoff: int = 1
     strings: StringTable = field(default_factory=new_strings, repr=False)
     dictionary: ArcDictionary = field(init=False, repr=False)
-    values: IntArray | None = field(
-        default=None, repr=False
-    )  # of the tests of all attributes, once they are final
+    # The values of the tests of all attributes, once the attributes are final.
+    values: IntArray | None = field(default=None, repr=False)
     kind: ClassVar[str] = "arcs"
     n_pair: ClassVar[int] = 0
 
@@ -66,11 +65,11 @@ class ArcFeatures:
 
     @property
     def n_node(self) -> int:
-        """How many attributes there are."""
+        """The number of attributes."""
         return len(self.dictionary)
 
     def learn(self, treebank: Treebank, threads: int = 1) -> ArcSentences:
-        """Numbers the attributes that fire on at least `cutoff` of the arcs."""
+        """Number the attributes that fire on at least `cutoff` arcs."""
         sentences = _sentences(treebank, self.templates.columns, self.strings.add)
         start, tests = self.templates.encoded()
         heads = np.ascontiguousarray(treebank.heads, np.int32)
@@ -80,15 +79,15 @@ class ArcFeatures:
         return sentences
 
     def observe(self, treebank: Treebank) -> ArcSentences:
-        """The same values of other sentences; what is not known has the number −1."""
+        """The column values of other sentences; unknown values have the number −1."""
         return _sentences(treebank, self.templates.columns, self.strings.find)
 
     def only(self, kept: Any) -> ArcFeatures:
-        """An empty space with some of the templates."""
+        """An empty space with only some of the templates."""
         return ArcFeatures(self.templates.only(kept), self.cutoff)
 
     def keep(self, node: BoolArray, pair: BoolArray) -> ArcFeatures:
-        """The space of some attributes only, numbered anew; templates and strings that none needs are left out."""
+        """The space with only some attributes, renumbered, without unused templates and strings."""
         attributes = np.flatnonzero(node)
         values = self._values(attributes)
         kept = np.zeros(len(self.templates), bool)
@@ -112,7 +111,7 @@ class ArcFeatures:
         return space
 
     def _values(self, attributes: IntArray) -> IntArray:
-        """The values of the tests of some attributes, end to end."""
+        """The values of the tests of some attributes, concatenated."""
         if self.values is None:
             if self._learnt_from is None:
                 return np.zeros(0, np.int32)
@@ -132,12 +131,12 @@ class ArcFeatures:
         values = self._values(np.asarray(attributes)[order]).tolist()
         names = [""] * len(order)
         at = 0
-        for place, t in zip(
+        for i, t in zip(
             order.tolist(), self.node_templates(np.asarray(attributes)[order]).tolist(), strict=True
         ):
             template = self.templates[t]
             n = _arity(template)
-            names[place] = self._name(template, values[at : at + n])
+            names[i] = self._name(template, values[at : at + n])
             at += n
         return names
 
@@ -151,7 +150,7 @@ class ArcFeatures:
         return template.render(texts)
 
     def pair_names(self, attributes: IntArray) -> list[str]:
-        """There are none."""
+        """An empty list: arcs have no pair attributes."""
         return []
 
     def template_names(self) -> list[str]:
@@ -163,13 +162,14 @@ class ArcFeatures:
         return (np.searchsorted(self.dictionary.starts(), attributes, side="right") - 1).astype(np.int32)
 
     def pair_templates(self, attributes: IntArray) -> IntArray:
-        """There are none."""
+        """An empty array: arcs have no pair attributes."""
         return np.zeros(0, np.int32)
 
     def firings(self) -> Array:
-        """How many attributes each template has on an arc where it has any, in the first of the trees learnt from.
+        """The mean number of attributes per arc of each template, over arcs where it fires, in a sample of trees.
 
-        It is one for most, several for those that look at all words between or at single morphological features.
+        It is one for most templates, and more for those that test all words in between or single morphological
+        features.
         """
         n_templates, n = len(self.templates), min(len(self._lengths), SAMPLED)
         if self._learnt_from is None or not n:
@@ -183,7 +183,7 @@ class ArcFeatures:
         return np.where(arcs == 0, 1.0, mean)
 
     def constant(self) -> tuple[IntArray, IntArray]:
-        """Attributes of templates that look at no word: the bias, direction and length."""
+        """The attributes of templates that test no word: the bias, direction and length."""
         starts = self.dictionary.starts()
         ranges = [
             np.arange(starts[t], starts[t + 1])
@@ -205,35 +205,35 @@ class ArcFeatures:
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: dict[str, Any]) -> ArcFeatures:
-        """The space that `state` described."""
+        """The space that `state` describes."""
         templates = ArcTemplates.parse(settings["templates"])
         start = np.concatenate([[0], np.cumsum(arrays["strings.length"], dtype=np.int64)]).astype(np.int64)
         strings = StringTable.unpack(np.ascontiguousarray(arrays["strings.text"], np.uint8), start)
         if strings.get_all(np.arange(min(3, len(strings)), dtype=np.int32)) != list(NO_WORD):
-            raise ValueError("the strings do not begin as they should")
+            raise ValueError("the strings do not begin with the placeholders")
         counts, values = arrays["count"].astype(np.int64), arrays["values"].astype(np.int32)
         arity = np.array([_arity(template) for template in templates])
         if len(counts) != len(templates) or (counts < 0).any() or counts @ arity != len(values):
-            raise ValueError("the attributes do not fit the templates")
+            raise ValueError("the attributes do not match the templates")
         is_code = _codes(templates, counts)
         if values.min(initial=0) < 0 or values[~is_code].max(initial=0) >= len(strings):
-            raise ValueError("an attribute names a string that is not there")
+            raise ValueError("an attribute refers to a string that does not exist")
         if values[is_code].max(initial=0) >= 2 * len(LENGTHS):
-            raise ValueError("an arc cannot be as long as an attribute says")
+            raise ValueError("an attribute has an invalid arc length")
         return cls._final(templates, int(settings["cutoff"]), strings, counts, values)
 
 
 def _arity(template: ArcTemplate) -> int:
-    """How many values an attribute has."""
+    """The number of values in an attribute."""
     return len(template.value_names())
 
 
 def _codes(templates: ArcTemplates, counts: IntArray) -> Any:
-    """Which of the values of all attributes are of direction and length, not of strings."""
+    """Which of the values of all attributes encode direction and length rather than strings."""
     pieces = [np.zeros(0, bool)]
     for template, count in zip(templates, counts.tolist(), strict=True):
-        of_one = np.array(["." not in test for test in template.value_names()], bool)
-        pieces.append(np.tile(of_one, count))
+        is_code = np.array(["." not in test for test in template.value_names()], bool)
+        pieces.append(np.tile(is_code, count))
     return np.concatenate(pieces)
 
 
@@ -249,7 +249,10 @@ def _sentences(treebank: Treebank, columns: list[ArcColumn], number: Callable[[s
 def _numbered(
     treebank: Treebank, column: ArcColumn, number: Callable[[str], int]
 ) -> tuple[IntArray, IntArray | None]:
-    """The values of all words, and where each word's start if it may have several; every string is seen to once."""
+    """The values of all words, and the start of each word's values if it may have several.
+
+    Every distinct string is transformed only once.
+    """
     from parsimon.features.transforms import Transform
 
     transform = Transform.parse(column.transform)

@@ -1,26 +1,27 @@
-"""Sets of arc templates that come with the library.
+"""Built-in sets of arc templates.
 
-`mcdonald` is the default: the templates of McDonald et al. (2005, table 1) with lemmas, morphological features,
-suffixes, and words beside and between the ends of the arc, most of them with direction and length of the arc.
+`mcdonald` is the default: the templates of McDonald et al. (2005, table 1), extended with lemmas, morphological
+features, suffixes, and words next to and between the ends of the arc. Most are conjoined with the direction and length
+of the arc.
 
-`relations` is what a parser looks at to name the relation between a word and its head, which it already has.
+`relations` is the set with which a parser labels the relation between a word and its head, once the head is known.
 
 `martins-parsing` is the set of Martins et al. (2011, section 5), who made "684 feature templates for each candidate
 arc by conjoining the words, shapes, lemmas, and POS of the head and the modifier, as well as the contextual POS, and
-the distance and direction of attachment". They do not list them; this is a reconstruction with as many. It has 171
-conjunctions, each by itself, with the direction, with the length, and with both (171 · 4 = 684):
+the distance and direction of attachment". The paper does not list them; this is a reconstruction with the same number.
+It has 171 conjunctions, each on its own, with the direction, with the length, and with both (171 · 4 = 684):
 
-| conjunctions | how many |
+| conjunctions | number |
 |---|---|
-| head × modifier, each nothing or the word, lemma, POS, shape, word and POS, lemma and POS, shape and POS | 8 · 8 |
-| the POS of either end, of both or of none, × the POS of some of the four words beside them | 4 · 15 |
-| a POS between × head × modifier, each nothing or the word, lemma, POS or shape | 5 · 5 |
-| the POS of either end, of both or of none, × the POS of one of the four words two away | 4 · 4 |
+| head × modifier, each nothing or word, lemma, POS, shape, word and POS, lemma and POS, shape and POS | 8 · 8 |
+| the POS of either end, of both or of neither, × the POS of some of the four adjacent words | 4 · 15 |
+| a POS in between × head × modifier, each nothing or the word, lemma, POS or shape | 5 · 5 |
+| the POS of either end, of both or of neither, × the POS of one of the four words two positions away | 4 · 4 |
 | the POS of both × two words on the same side of one of them | 4 |
 | the POS of both × the two words on either side of one of them | 2 |
 
-Templates that look at the modifier alone never get a weight: a tree has one arc into every word, so they say the same
-of all trees. They are in the set because the symbols are combined freely.
+Templates that test only the modifier never get a weight: every word has exactly one incoming arc in any tree, so they
+contribute the same to all trees. The set includes them because all symbols are combined freely.
 """
 
 from __future__ import annotations
@@ -35,20 +36,18 @@ from parsimon.features.arc_templates import ArcTemplates
 __all__ = ["arc_preset", "arc_preset_names", "as_arc_templates"]
 
 ARC = ("", "dir", "dist", "dir+dist")
-BESIDE = ("h-1.upos", "h+1.upos", "m-1.upos", "m+1.upos")
+ADJACENT = ("h-1.upos", "h+1.upos", "m-1.upos", "m+1.upos")
 
 
 def arc_preset(name: str) -> ArcTemplates:
-    """A preset by its name.
+    """The preset with a name.
 
     >>> from parsimon.features.arc_presets import arc_preset
     >>> len(arc_preset("martins-parsing")), arc_preset("mcdonald").names[:2]
     (684, ['h.form+h.upos', 'h.form+h.upos+dir+dist'])
     """
     if name not in PRESETS:
-        raise ParsimonError(
-            f"there is no preset {name!r} of arc templates; presets are {', '.join(PRESETS)}."
-        )
+        raise ParsimonError(f"there is no arc template preset {name!r}; presets are {', '.join(PRESETS)}.")
     return PRESETS[name]()
 
 
@@ -72,7 +71,7 @@ def as_arc_templates(templates: str | Path | ArcTemplates) -> ArcTemplates:
 
 
 def _templates(conjunctions: Iterable[Iterable[str]], arcs: Iterable[str]) -> ArcTemplates:
-    """Every conjunction of tests with each of the tests of the arc itself."""
+    """Every conjunction of tests, combined with each of the given tests of the arc itself."""
     arcs = list(arcs)
     lines = []
     for tests in conjunctions:
@@ -86,7 +85,7 @@ def _joined(*sets: ArcTemplates) -> ArcTemplates:
 
 
 def martins_parsing() -> ArcTemplates:
-    """As many as Martins et al. (2011) had; a reconstruction."""
+    """A reconstruction of the 684 templates of Martins et al. (2011)."""
 
     def end(place: str, symbols: str) -> list[str]:
         column = {"w": "form", "l": "lemma", "p": "upos", "s": "shape"}
@@ -97,7 +96,9 @@ def martins_parsing() -> ArcTemplates:
     both = ("h.upos", "m.upos")
     conjunctions: list[tuple[str, ...]] = []
     conjunctions += [(*end("h", head), *end("m", modifier)) for head in contents for modifier in contents]
-    conjunctions += [(*ends, *some) for ends in pos for n in range(1, 5) for some in combinations(BESIDE, n)]
+    conjunctions += [
+        (*ends, *some) for ends in pos for n in range(1, 5) for some in combinations(ADJACENT, n)
+    ]
     conjunctions += [
         (*end("h", head), *end("m", modifier), "b.upos") for head in contents[:5] for modifier in contents[:5]
     ]
@@ -110,7 +111,7 @@ def martins_parsing() -> ArcTemplates:
 
 
 def mcdonald() -> ArcTemplates:
-    """The default: McDonald et al. (2005), with morphology."""
+    """The default set: McDonald et al. (2005) with morphology."""
     twice = ("", "dir+dist")
     unigrams = [
         ("h.form", "h.upos"),
@@ -177,7 +178,7 @@ def mcdonald() -> ArcTemplates:
 
 
 def relations() -> ArcTemplates:
-    """What tells the relation of a word to its head, once that is known."""
+    """Templates for labelling the relation between a word and its known head."""
     ends = [
         ("h.form",), ("h.upos",), ("m.form",), ("m.upos",), ("m.lower",), ("m.suffix:3",), ("h.lemma",), ("m.lemma",),
         ("m.upos", "m.feats"), ("h.upos", "h.feats"), ("m.upos", "m.feat"), ("h.upos", "m.feat"),

@@ -1,19 +1,19 @@
-"""Templates of arcs: which columns of the head, the modifier and the words around and between them make a feature.
+"""Arc templates: conjunctions of columns of the head, the modifier and the words around and between them.
 
-A template is a conjunction of tests, written with `+` between them:
+A template is a conjunction of tests, joined by `+`:
 
-| test | looks at |
+| test | value |
 |---|---|
 | `h.upos`, `m.form` | a column of the head, of the modifier |
-| `h-1.upos`, `m+2.lemma` | a column of a word before or behind them |
-| `b.upos` | a column of the words between them; every value makes a feature of its own |
+| `h-1.upos`, `m+2.lemma` | a column of a word before or after them |
+| `b.upos` | a column of the words between them; every value makes a separate feature |
 | `dir` | the direction: whether the head is before the modifier |
 | `dist` | the length of the arc: 1, 2, 3, 4, 5, 6–10, 11–20, more, or from the root |
-| `bias` | nothing (stands alone) |
+| `bias` | none (used alone) |
 
-Columns are `form`, `lemma`, `upos`, `xpos`, `feats` (all morphological features as one string) and `feat` (each of
-them by itself, so that a word may have several values or none); and `lower`, `shape`, `prefix:3`, `suffix:3` of the
-form. Any other transform can be written behind a stroke: `m.lemma/suffix:2`.
+Columns are `form`, `lemma`, `upos`, `xpos`, `feats` (all morphological features as one string) and `feat` (single
+features, so that a word may have several values or none); and `lower`, `shape`, `prefix:3`, `suffix:3` of the form. Any
+other transform can be given after a slash: `m.lemma/suffix:2`.
 """
 
 from __future__ import annotations
@@ -34,22 +34,16 @@ from parsimon.features.transforms import Transform
 __all__ = ["ArcColumn", "ArcTemplate", "ArcTemplates", "ArcTest"]
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "feat")
-OF_FORM = (
-    "lower",
-    "shape",
-    "charclass",
-    "prefix",
-    "suffix",
-)  # transforms that may be written without the column
+FORM_TRANSFORMS = ("lower", "shape", "charclass", "prefix", "suffix")  # may be written without a column
 PLACES = ("h", "m", "b", "dir", "dist")
-MOST_TESTS = 12
+MAX_TESTS = 12
 
 _TEST = re.compile(r"(?:(?P<place>[hm])(?P<offset>[+-][0-9])?|(?P<between>b))\.(?P<column>[^+\s]+)")
 
 
 @dataclass(frozen=True)
 class ArcColumn:
-    """A column of a treebank and what is done to its values.
+    """A column of a treebank, and the transform of its values.
 
     >>> str(ArcColumn.parse("lower")), ArcColumn.parse("lower")
     ('lower', ArcColumn(name='form', transform='lower'))
@@ -60,18 +54,18 @@ class ArcColumn:
 
     @classmethod
     def parse(cls, text: str) -> ArcColumn:
-        """`upos`, `lower`, `suffix:3` or `lemma/suffix:2`."""
+        """Parse a column such as `upos`, `lower`, `suffix:3` or `lemma/suffix:2`."""
         name, _, transform = text.partition("/")
-        if name.partition(":")[0] in OF_FORM and not transform:
+        if name.partition(":")[0] in FORM_TRANSFORMS and not transform:
             name, transform = "form", name
         if name not in COLUMNS:
             raise ParsimonError(
-                f"a treebank has no column {name!r}; give one of {', '.join((*COLUMNS, *OF_FORM))}."
+                f"a treebank has no column {name!r}; give one of {', '.join((*COLUMNS, *FORM_TRANSFORMS))}."
             )
         return cls(name, Transform.parse(transform).spec)
 
     def __str__(self) -> str:
-        if self.name == "form" and self.transform.partition(":")[0] in OF_FORM:
+        if self.name == "form" and self.transform.partition(":")[0] in FORM_TRANSFORMS:
             return self.transform
         return f"{self.name}/{self.transform}" if self.transform else self.name
 
@@ -84,7 +78,7 @@ class ArcColumn:
 @total_ordering
 @dataclass(frozen=True)
 class ArcTest:
-    """One test: `place` is h, m, b, dir or dist."""
+    """A single test; `place` is h, m, b, dir or dist."""
 
     place: str
     offset: int = 0
@@ -92,13 +86,13 @@ class ArcTest:
 
     @classmethod
     def parse(cls, text: str) -> ArcTest:
-        """What is written between two `+`."""
+        """Parse the text between two `+`."""
         if text in ("dir", "dist"):
             return cls(text)
         found = _TEST.fullmatch(text)
         if found is None:
             raise ParsimonError(
-                f"{text!r} is no test of an arc; write for instance h.upos, m+1.form, b.upos or dist."
+                f"{text!r} is not an arc test; valid tests look like h.upos, m+1.form, b.upos or dist."
             )
         place = found["place"] or found["between"]
         return cls(place, int(found["offset"] or 0), ArcColumn.parse(found["column"]))
@@ -118,7 +112,7 @@ class ArcTest:
 
 @dataclass(frozen=True)
 class ArcTemplate:
-    """A conjunction of tests, in the order: head, modifier, between, direction, length.
+    """A conjunction of tests, in the order head, modifier, between, direction, length.
 
     >>> ArcTemplate.parse("dist+m.form+h+1.upos+h.upos").name
     'h.upos+h+1.upos+m.form+dist'
@@ -131,24 +125,24 @@ class ArcTemplate:
         object.__setattr__(self, "tests", tests)
         if len([test for test in tests if test.place == "b"]) > 1:
             raise ParsimonError(
-                f"the template {self.name!r} has two tests of the words between; it may have one."
+                f"the template {self.name!r} has two tests of the words in between; it may have only one."
             )
-        if len(tests) > MOST_TESTS:
+        if len(tests) > MAX_TESTS:
             raise ParsimonError(
-                f"the template {self.name!r} has {len(tests)} tests; it may have {MOST_TESTS}."
+                f"the template {self.name!r} has {len(tests)} tests; it may have at most {MAX_TESTS}."
             )
 
     @classmethod
     def parse(cls, text: str) -> ArcTemplate:
-        """From its text."""
+        """Parse a template."""
         if text.strip() == "bias":
             return cls(())
-        pieces = re.split(r"\s*\+\s*(?![0-9])", text.strip())  # a digit behind it makes it an offset
+        pieces = re.split(r"\s*\+\s*(?![0-9])", text.strip())  # + before a digit starts an offset
         return cls(tuple(ArcTest.parse(piece) for piece in pieces))
 
     @property
     def name(self) -> str:
-        """Its text."""
+        """The template as text."""
         return "+".join(str(test) for test in self.tests) or "bias"
 
     def __str__(self) -> str:
@@ -156,24 +150,24 @@ class ArcTemplate:
 
     @property
     def looks_at_words(self) -> bool:
-        """Whether it looks at more than direction and length."""
+        """Whether the template tests anything besides direction and length."""
         return any(test.column is not None for test in self.tests)
 
     def render(self, values: Sequence[str]) -> str:
-        """An attribute for people: the tests with what they found."""
+        """A readable attribute: the tests with their values."""
         return (
             "+".join(f"{test}={value}" for test, value in zip(self.value_names(), values, strict=True))
             or "bias"
         )
 
     def value_names(self) -> list[str]:
-        """What the values of an attribute are of; direction and length are one value."""
+        """The test that each value of an attribute belongs to; direction and length share a value."""
         words = [str(test) for test in self.tests if test.column is not None]
         arc = [test.place for test in self.tests if test.column is None]
         return [*words, "+".join(arc)] if arc else words
 
     def code_name(self, code: int) -> str:
-        """What the value of direction and length means."""
+        """The readable form of the value of direction and length."""
         direction, length = (ArcTest(place) in self.tests for place in ("dir", "dist"))
         named = []
         if direction:
@@ -188,7 +182,7 @@ LENGTHS = ("1", "2", "3", "4", "5", "6–10", "11–20", "21+", "root")
 
 @dataclass(frozen=True)
 class ArcTemplates(Sequence[ArcTemplate]):
-    """Different templates, in an order that numbers them.
+    """A sequence of distinct, numbered templates.
 
     >>> templates = ArcTemplates.parse("h.upos+m.upos\\n# how far\\nm.upos+dist\\n")
     >>> len(templates), templates.names
@@ -202,7 +196,7 @@ class ArcTemplates(Sequence[ArcTemplate]):
 
     @classmethod
     def parse(cls, text: str, name: str = "templates") -> ArcTemplates:
-        """One template a line; empty lines and what follows a `#` are passed over."""
+        """Parse one template per line; empty lines and text after a `#` are ignored."""
         found = []
         for number, line in enumerate(text.splitlines(), start=1):
             line = line.partition("#")[0].strip()
@@ -213,18 +207,16 @@ class ArcTemplates(Sequence[ArcTemplate]):
             except ParsimonError as error:
                 raise ParsimonError(f"{name}, line {number}: {error}") from None
         if not found:
-            raise ParsimonError(
-                f"{name}: there is no template; write one a line, for instance h.upos+m.upos."
-            )
+            raise ParsimonError(f"{name}: there is no template; give one per line, such as h.upos+m.upos.")
         return cls(tuple(found))
 
     @classmethod
     def load(cls, path: str | Path) -> ArcTemplates:
-        """From a file."""
+        """Read a template file."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except UnicodeDecodeError:
-            raise ParsimonError(f"{path} is not in utf-8; recode it.") from None
+            raise ParsimonError(f"{path} is not valid utf-8; convert it to utf-8.") from None
         except OSError as error:
             raise ParsimonError(f"{path} cannot be read: {error.strerror or error}.") from error
         return cls.parse(text, str(path))
@@ -240,11 +232,11 @@ class ArcTemplates(Sequence[ArcTemplate]):
 
     @property
     def columns(self) -> list[ArcColumn]:
-        """The columns that they look at, each once."""
+        """The distinct columns that the templates test."""
         return list(dict.fromkeys(test.column for t in self for test in t.tests if test.column is not None))
 
     def encoded(self) -> tuple[IntArray, IntArray]:
-        """Where each template's tests start, and the tests as (place, offset, number among `columns`)."""
+        """The start of each template's tests, and the tests as (place, offset, index into `columns`)."""
         number = {column: i for i, column in enumerate(self.columns)}
         rows = [
             (PLACES.index(test.place), test.offset, 0 if test.column is None else number[test.column])
@@ -255,7 +247,7 @@ class ArcTemplates(Sequence[ArcTemplate]):
         return start, np.array(rows, np.int32).reshape(-1, 3)
 
     def only(self, kept: Any) -> ArcTemplates:
-        """Some of them, as a mask."""
+        """The templates that a mask selects."""
         return ArcTemplates(tuple(t for t, wanted in zip(self, kept, strict=True) if wanted))
 
     def __len__(self) -> int:

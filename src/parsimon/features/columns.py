@@ -1,8 +1,8 @@
-"""Column files: reading them into interned ids, and the containers that hold the result.
+"""Column files: reading them into string ids, and the containers for the result.
 
-A column file has one token a line, its columns separated by blanks or tabs, and an empty line after every
-sequence. Reading is compiled and streams: what stays in memory is one 32-bit id per token and column, and every
-distinct string once.
+A column file has one token per line, with columns separated by spaces or tabs, and an empty line after every sequence.
+The reader is compiled and streams the file: memory holds one 32-bit id per token and column, and every distinct string
+once.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ Source = str | Path | IO[bytes]
 
 
 class Columns(Sequence["Columns"]):
-    """The input columns of a set of sequences, as ids into a table of strings.
+    """The input columns of a set of sequences, as ids into a string table.
 
-    It is a sequence of sequences: ``len`` counts sequences and indexing picks some, so scikit-learn can split it.
+    It is a sequence of sequences: ``len`` counts sequences and indexing selects sequences, so scikit-learn can split
+    it.
 
     >>> from parsimon.features import Columns
     >>> X = Columns.from_sequences([[("The", "DT"), ("dog", "NN")], [("Run", "VB")]])
@@ -45,16 +46,16 @@ class Columns(Sequence["Columns"]):
         self.ids = ids  # (n_columns, n_tokens) int32
         self.lengths = lengths  # (n_sequences,) int32
         self.strings = strings
-        self.links = links  # None, or what makes trees of sequences
+        self.links = links  # for trees; None for sequences
 
     @property
     def n_columns(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return int(self.ids.shape[0])
 
     @property
     def n_tokens(self) -> int:
-        """How many tokens there are in all sequences."""
+        """The number of tokens in all sequences."""
         return int(self.ids.shape[1])
 
     def content(self) -> Iterator[Any]:
@@ -65,7 +66,7 @@ class Columns(Sequence["Columns"]):
             yield from (self.links.parent, self.links.node_kind, self.links.allowed)
 
     def with_own_strings(self) -> Columns:
-        """The same with a table of strings that nothing else adds to."""
+        """The same columns with a copy of the string table, which nothing else adds to."""
         return Columns(self.ids, self.lengths, self.strings.copy(), self.links)
 
     def __len__(self) -> int:
@@ -95,7 +96,7 @@ class Columns(Sequence["Columns"]):
         lengths: list[int] = []
         for i, sequence in enumerate(sequences):
             if isinstance(sequence, str) or not hasattr(sequence, "__len__"):
-                what = "one string" if isinstance(sequence, str) else repr(sequence)
+                what = "a single string" if isinstance(sequence, str) else repr(sequence)
                 raise ParsimonError(f"sequence {i} is {what}; it should be a list of tokens.")
             for t, token in enumerate(sequence):
                 row = list(token) if isinstance(token, list | tuple) else [token]
@@ -105,7 +106,7 @@ class Columns(Sequence["Columns"]):
                     )
                 if rows and len(row) != len(rows[0]):
                     raise ParsimonError(
-                        f"sequence {i}, token {t} has {len(row)} columns but the first token has {len(rows[0])}; "
+                        f"sequence {i}, token {t} has {len(row)} columns, but the first token has {len(rows[0])}; "
                         "every token needs the same columns."
                     )
                 rows.append(row)
@@ -116,7 +117,7 @@ class Columns(Sequence["Columns"]):
 
     @classmethod
     def from_frame(cls, frame: Any, sequence: str) -> Columns:
-        """Columns of a data frame with one token a row; `sequence` names the column that tells sequences apart."""
+        """Columns of a data frame with one token per row; the column `sequence` has the same value in a sequence."""
         if sequence not in frame.columns:
             raise ParsimonError(
                 f"the data frame has no column {sequence!r}; its columns are {', '.join(map(str, frame.columns))}."
@@ -134,7 +135,7 @@ class Columns(Sequence["Columns"]):
 
     @classmethod
     def concatenate(cls, parts: Sequence[Columns]) -> Columns:
-        """One set of sequences from several that share a table of strings."""
+        """One set of sequences from several."""
         strings = parts[0].strings
         if any(part.strings is not strings for part in parts):
             whole = cls.from_sequences([part.sequence(i) for part in parts for i in range(len(part))])
@@ -143,12 +144,12 @@ class Columns(Sequence["Columns"]):
             whole = cls(ids, np.concatenate([part.lengths for part in parts]), strings)
         links = [part.links for part in parts if part.links is not None]
         if len(links) == len(parts):
-            whole.links = links[0].followed_by(links[1:])
+            whole.links = links[0].concatenate(links[1:])
         return whole
 
 
 class Labels(Sequence[list[str | None]]):
-    """Label sequences as ids. ``None`` (id −1) marks a token whose label is not known."""
+    """Label sequences as ids. ``None`` (id −1) marks a token whose label is unknown."""
 
     def __init__(self, ids: IntArray, lengths: IntArray, names: Sequence[str]) -> None:
         self.ids = ids  # (n_tokens,) int32
@@ -183,7 +184,7 @@ class Labels(Sequence[list[str | None]]):
     def from_sequences(
         cls, sequences: Iterable[Sequence[str | None]], names: Sequence[str] | None = None
     ) -> Labels:
-        """Label sequences given as strings, numbered by `names`, or in order of first appearance."""
+        """Label sequences from strings, numbered by `names` or in order of first appearance."""
         if isinstance(sequences, Labels):
             if names is None or tuple(names) == sequences.names:
                 return sequences
@@ -195,7 +196,7 @@ class Labels(Sequence[list[str | None]]):
         for i, sequence in enumerate(sequences):
             if isinstance(sequence, str):
                 raise ParsimonError(
-                    f"the labels of sequence {i} are one string; they should be a list, one a token."
+                    f"the labels of sequence {i} are a single string; they should be a list with one label per token."
                 )
             for t, label in enumerate(sequence):
                 if label is None:
@@ -214,7 +215,7 @@ class Labels(Sequence[list[str | None]]):
         return cls(np.array(ids, np.int32), np.array(lengths, np.int32), list(number))
 
     def renumbered(self, names: Sequence[str]) -> Labels:
-        """The same labels numbered by another list of names; a label that is not in it is an error."""
+        """The same labels, numbered by another list of names; a label that is not in the list is an error."""
         number = {name: i for i, name in enumerate(names)}
         unknown = [self.names[y] for y in np.unique(self.ids) if y >= 0 and self.names[y] not in number]
         if unknown:
@@ -226,7 +227,7 @@ class Labels(Sequence[list[str | None]]):
 
 
 def choose(lengths: IntArray, which: Any) -> tuple[IntArray, IntArray]:
-    """The sequences picked by an integer, a slice, a mask or a list of numbers, and their tokens."""
+    """The sequences that an integer, a slice, a mask or a list of integers selects, and their tokens."""
     chosen = np.atleast_1d(np.arange(len(lengths))[which])
     starts = np.concatenate([[0], np.cumsum(lengths)])
     tokens = (
@@ -238,17 +239,17 @@ def choose(lengths: IntArray, which: Any) -> tuple[IntArray, IntArray]:
 
 
 def offsets_of(lengths: IntArray) -> IntArray:
-    """Where each sequence starts, and where the last one ends."""
+    """The start of each sequence, and the end of the last one."""
     out = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=out[1:])
     return out
 
 
 class ColumnFile:
-    """A column file read in blocks of whole sequences.
+    """A column file, read in blocks of whole sequences.
 
-    Iterating gives ``(columns, block, lines)``: the interned columns of some sequences, the bytes (UTF-8) they
-    were read from and where each token's line lies in them, which is what writing the lines out again needs.
+    Iterating yields ``(columns, block, lines)``: the columns of some sequences, the bytes (UTF-8) from which they were
+    read, and the position of each token's line in those bytes, for writing the lines back.
     """
 
     def __init__(
@@ -276,8 +277,8 @@ class ColumnFile:
         self.separator = separator
         self.comment = comment
         self.strings = strings if strings is not None else StringTable()
-        self.frozen = frozen  # strings that are not in the table are −1 instead of being added
-        self.wanted = wanted  # how many of the first columns to look up; 0 for all
+        self.frozen = frozen  # strings that are not in the table become −1 instead of being added
+        self.wanted = wanted  # the number of leading columns to read; 0 for all
 
     def read(self) -> Columns:
         """The whole file as one set of columns."""
@@ -307,7 +308,7 @@ class ColumnFile:
             raise ParsimonError(f"{self.name}, line {line}: {what}.")
 
     def blocks(self) -> Iterator[bytes]:
-        """The bytes of the file, recoded to UTF-8, some at a time."""
+        """The bytes of the file, converted to UTF-8, block by block."""
         try:
             with open_binary(self.source) as stream:
                 if self.encoding == "utf-8":
@@ -319,7 +320,7 @@ class ColumnFile:
             raise ParsimonError(f"{self.name} cannot be read: {error.strerror or error}.") from error
         except (EOFError, zlib.error) as error:
             raise ParsimonError(
-                f"{self.name} cannot be read, for its gzip data is damaged: {error}."
+                f"{self.name} cannot be read because its gzip data is damaged: {error}."
             ) from error
 
     def _recoded(self, stream: IO[bytes]) -> Iterator[bytes]:
@@ -332,7 +333,7 @@ class ColumnFile:
             except UnicodeDecodeError as error:
                 lines += block[: error.start].count(b"\n")
                 raise ParsimonError(
-                    f"{self.name}, line {lines}: the text is not valid {self.encoding}; name the file's encoding."
+                    f"{self.name}, line {lines}: the text is not valid {self.encoding}; give the file's encoding."
                 ) from None
             lines += text.count("\n")
             if text:
@@ -342,7 +343,7 @@ class ColumnFile:
 
 
 def whole_sequences(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Blocks cut after an empty line, so that each holds whole sequences."""
+    """Blocks split after an empty line, so that each consists of whole sequences."""
     rest = b""
     for block in blocks:
         rest += block
@@ -357,14 +358,14 @@ def whole_sequences(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def name_of(source: Source) -> str:
-    """What to call a source in messages."""
+    """The name of a source in messages."""
     if isinstance(source, str | Path):
         return "standard input" if str(source) == "-" else str(source)
     return str(getattr(source, "name", "the input"))
 
 
 def open_binary(source: Source) -> IO[bytes]:
-    """Opens a path (``-`` is standard input; ``.gz`` is unpacked) or passes a binary stream through."""
+    """Open a path (``-`` is standard input; ``.gz`` is decompressed), or return a binary stream as it is."""
     if isinstance(source, str | Path):
         if str(source) == "-":
             return open(sys.stdin.fileno(), "rb", closefd=False)
@@ -384,25 +385,28 @@ def read_columns(
     comment: str | None = None,
     strings: StringTable | None = None,
 ) -> Columns:
-    """Reads a column file (a path, ``-`` for standard input, or a binary stream).
+    """Read a column file: a path, ``-`` for standard input, or a binary stream.
 
-    `separator` is one character, or ``None`` for any run of blanks and tabs; lines that start with `comment`
-    are passed over.
+    `separator` is a single character, or ``None`` for any run of spaces and tabs. Lines that start with `comment` are
+    skipped.
     """
     file = ColumnFile(source, encoding=encoding, separator=separator, comment=comment, strings=strings)
     columns = file.read()
     if not len(columns):
-        raise ParsimonError(f"{file.name} has no tokens; it should have one token a line.")
+        raise ParsimonError(f"{file.name} has no tokens; it should have one token per line.")
     return columns
 
 
 def split_labels(
     columns: Columns, name: str = "the input", unknown: Sequence[str] = ()
 ) -> tuple[Columns, Labels]:
-    """Takes the last column off as labels, numbered in order of first appearance; `unknown` marks no label."""
+    """Split off the last column as labels, numbered in order of first appearance.
+
+    The strings in `unknown` mark tokens without a label.
+    """
     if columns.n_columns < 2:
         raise ParsimonError(
-            f"{name} has {columns.n_columns} column; labelled data needs at least two, the last being the label."
+            f"{name} has {columns.n_columns} column; labelled data needs at least two, with the label in the last."
         )
     ids = columns.ids[-1]
     seen, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
@@ -423,6 +427,6 @@ def read_labelled(
     comment: str | None = None,
     unknown: Sequence[str] = (),
 ) -> tuple[Columns, Labels]:
-    """Reads a column file whose last column is the label; labels listed in `unknown` count as not given."""
+    """Read a column file whose last column is the label; the labels in `unknown` mark tokens without a label."""
     columns = read_columns(source, encoding=encoding, separator=separator, comment=comment)
     return split_labels(columns, name_of(source), unknown)

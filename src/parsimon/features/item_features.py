@@ -1,4 +1,4 @@
-"""Ready-made features: CRFsuite's dictionaries and strings, and matrices of numbers, dense or sparse."""
+"""Features computed by the user: dictionaries and strings as in CRFsuite, and dense or sparse matrices."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from parsimon.features.observations import Observations, Rows
 
 
 class _LabelBigram:
-    """What ready-made features share: one attribute of every step, so that label pairs are learnt."""
+    """The common base of the user's own features: every step has a single attribute, for label bigrams."""
 
     transitions: bool
 
     @property
     def n_pair(self) -> int:
-        """One, the label bigram, or none."""
+        """One for the label bigram, or zero."""
         return int(self.transitions)
 
     def pair_names(self, attributes: IntArray) -> list[str]:
-        """The label bigram has no name of its own."""
+        """The name of the label bigram, repeated."""
         return ["transition" for _ in attributes]
 
     def pair_templates(self, attributes: IntArray) -> IntArray:
-        """The last template."""
+        """The number of the last template, repeated."""
         return np.full(len(attributes), 1)
 
     def template_names(self) -> list[str]:
-        """All attributes belong to one kind."""
+        """Two names: one for all of the user's features, one for the label bigram."""
         return ["features", "transition"]
 
     def node_templates(self, attributes: IntArray) -> IntArray:
-        """The first template."""
+        """The number of the first template, repeated."""
         return np.zeros(len(attributes), np.int64)
 
     def constant(self) -> tuple[IntArray, IntArray]:
-        """The label bigram; which of the user's features are biases is not known."""
+        """The label bigram; it is not known which of the user's features are biases."""
         return np.zeros(0, np.int64), np.arange(self.n_pair)
 
     def _observations(self, node: Rows, lengths: IntArray) -> Observations:
@@ -51,9 +51,9 @@ class _LabelBigram:
 
 @dataclass
 class ItemFeatures(_LabelBigram):
-    """Features as sklearn-crfsuite takes them: a dict, or a list of strings, per token.
+    """Features in the form that sklearn-crfsuite takes: a dict or a list of strings per token.
 
-    ``{"word": "the", "bias": 1.0}`` makes the attributes ``word:the`` (value 1) and ``bias`` (value 1.0).
+    ``{"word": "the", "bias": 1.0}`` gives the attributes ``word:the`` (value 1) and ``bias`` (value 1.0).
     """
 
     cutoff: int = 1
@@ -63,11 +63,11 @@ class ItemFeatures(_LabelBigram):
 
     @property
     def n_node(self) -> int:
-        """How many attributes there are."""
+        """The number of attributes."""
         return len(self.names)
 
     def learn(self, X: Any, threads: int = 1) -> Observations:
-        """Numbers every attribute that occurs at least `cutoff` times."""
+        """Number every attribute that occurs at least `cutoff` times."""
         self.names = StringTable()
         node, lengths = self._collect(X, learn=True)
         if self.cutoff > 1:
@@ -77,13 +77,13 @@ class ItemFeatures(_LabelBigram):
         return self._observations(node, lengths)
 
     def observe(self, X: Any, threads: int = 1) -> Observations:
-        """The attributes of X that are known."""
+        """The known attributes of X."""
         return self._observations(*self._collect(X, learn=False))
 
     def _collect(self, X: Any, learn: bool) -> tuple[Rows, IntArray]:
         if isinstance(X, SparseSequences):
             raise ParsimonError(
-                "the model knows features by name, but X has matrices; give dicts or strings."
+                "the model was trained on named features, but X has matrices; give dicts or strings."
             )
         try:
             start, index, value, lengths = collect_items(X, self.names, learn)
@@ -92,51 +92,51 @@ class ItemFeatures(_LabelBigram):
         return Rows(start, index, value), lengths
 
     def keep(self, node: BoolArray, pair: BoolArray) -> ItemFeatures:
-        """Some attributes only."""
+        """The space with only some attributes."""
         return ItemFeatures(self.cutoff, bool(pair.any()), self._names_kept(node))
 
     def _names_kept(self, wanted: BoolArray) -> StringTable:
         return StringTable.unpack(*self.names.pack(np.flatnonzero(wanted).astype(np.int32)))
 
     def node_names(self, attributes: IntArray) -> list[str]:
-        """The user's names."""
+        """The names that the user gave."""
         return self.names.get_all(np.asarray(attributes, np.int32))
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array | IntArray]]:
-        """Names as one text."""
+        """The settings, and the names as one text."""
         text, start = self.names.pack(np.arange(len(self.names), dtype=np.int32))
         settings = {"cutoff": self.cutoff, "transitions": self.transitions}
         return settings, {"names.text": text, "names.length": np.diff(start)}
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: dict[str, Any]) -> ItemFeatures:
-        """The space that `state` described."""
+        """The space that `state` describes."""
         start = np.concatenate([[0], np.cumsum(arrays["names.length"], dtype=np.int64)]).astype(np.int64)
         names = StringTable.unpack(np.ascontiguousarray(arrays["names.text"], np.uint8), start)
         return cls(int(settings["cutoff"]), bool(settings["transitions"]), names)
 
 
 def is_matrix(X: Any) -> bool:
-    """Whether this is an array of numbers: numpy's, or one of scipy's sparse ones."""
+    """Whether a value is a matrix of numbers: a numpy array or a scipy sparse matrix."""
     return hasattr(X, "tocsr") or (isinstance(X, np.ndarray) and X.dtype.kind in "biufc")
 
 
 def _check_matrix(matrix: Any, what: str) -> None:
     if not is_matrix(matrix):
         raise ParsimonError(
-            f"{what} is a {type(matrix).__name__}; it should be a matrix of numbers (tokens × features), "
+            f"{what} is a {type(matrix).__name__}; it should be a matrix of numbers (tokens × features): "
             "a numpy array or a scipy sparse matrix."
         )
     if matrix.ndim != 2:
         raise ParsimonError(f"{what} has the shape {matrix.shape}; it should be tokens × features.")
     if matrix.dtype.kind not in "biuf":
-        raise ParsimonError(f"{what} has values of the type {matrix.dtype}; they should be real numbers.")
+        raise ParsimonError(f"{what} has values of type {matrix.dtype}; they should be real numbers.")
 
 
 class SparseSequences(Sequence["SparseSequences"]):
-    """Sequences given as one matrix of all tokens (tokens × features), sparse or dense, and their lengths.
+    """Sequences as one matrix of all tokens (tokens × features), sparse or dense, and the length of each sequence.
 
-    `names` are those of the columns; without any, columns go by their numbers.
+    `names` are the column names; by default, columns are named by their numbers.
 
     >>> import numpy as np
     >>> from parsimon.features import SparseSequences
@@ -151,12 +151,12 @@ class SparseSequences(Sequence["SparseSequences"]):
         from scipy.sparse import csr_array
 
         _check_matrix(matrix, "the matrix")
-        matrix = matrix.astype(np.float64, copy=False)  # before entries that are there twice are added up
+        matrix = matrix.astype(np.float64, copy=False)  # before duplicate entries are summed
         self.matrix = matrix.tocsr() if hasattr(matrix, "tocsr") else csr_array(matrix)
         self.lengths = np.asarray(lengths, np.int32)
         if self.lengths.sum() != self.matrix.shape[0] or (self.lengths < 0).any():
             raise ParsimonError(
-                f"the lengths add up to {int(self.lengths.sum())} but the matrix has {self.matrix.shape[0]} rows."
+                f"the lengths add up to {int(self.lengths.sum())}, but the matrix has {self.matrix.shape[0]} rows."
             )
         self.names = None if names is None else _column_names(names, self.matrix.shape[1])
 
@@ -167,7 +167,7 @@ class SparseSequences(Sequence["SparseSequences"]):
 
     @classmethod
     def from_sequences(cls, sequences: Iterable[Any], names: Sequence[str] | None = None) -> SparseSequences:
-        """From one matrix (tokens × features) for every sequence: numpy arrays, or scipy's sparse matrices.
+        """Build from one matrix (tokens × features) per sequence: numpy arrays or scipy sparse matrices.
 
         A sequence without tokens may also be an empty list.
         """
@@ -180,7 +180,7 @@ class SparseSequences(Sequence["SparseSequences"]):
             _check_matrix(sequence, f"sequence {i}")
             if parts and sequence.shape[1] != parts[0].shape[1]:
                 raise ParsimonError(
-                    f"sequence {i} has {sequence.shape[1]} columns but those before have {parts[0].shape[1]}; "
+                    f"sequence {i} has {sequence.shape[1]} columns, but those before it have {parts[0].shape[1]}; "
                     "every token needs the same features."
                 )
             parts.append(sequence)
@@ -189,7 +189,7 @@ class SparseSequences(Sequence["SparseSequences"]):
 
     @classmethod
     def concatenate(cls, parts: Sequence[SparseSequences]) -> SparseSequences:
-        """One set of sequences from several that have the same columns."""
+        """One set of sequences from several with the same columns."""
         whole = cls.from_sequences([part.matrix for part in parts], parts[0].names)
         return cls(whole.matrix, np.concatenate([part.lengths for part in parts]), whole.names)
 
@@ -199,16 +199,16 @@ class SparseSequences(Sequence["SparseSequences"]):
     def __getitem__(self, which: Any) -> SparseSequences:
         chosen, tokens = choose(self.lengths, which)
         some = SparseSequences(self.matrix[tokens], self.lengths[chosen])
-        some.names = self.names  # which have been checked
+        some.names = self.names  # already checked
         return some
 
     def column_name(self, column: int) -> str:
-        """What a column is called: its name, or its number."""
+        """The name of a column, or its number if it has no name."""
         return str(column) if self.names is None else self.names[column]
 
 
 def _without_tokens(sequence: Any) -> bool:
-    """Whether this is an array of no rows, or an empty list; such a sequence fits columns of any number."""
+    """Whether a sequence is an array without rows or an empty list, which fits any number of columns."""
     if isinstance(sequence, list | tuple):
         return not sequence
     return is_matrix(sequence) and sequence.shape[:1] == (0,)
@@ -217,7 +217,7 @@ def _without_tokens(sequence: Any) -> bool:
 def _column_names(names: Sequence[str], n_columns: int) -> tuple[str, ...]:
     given = tuple(map(str, names))
     if len(given) != n_columns:
-        raise ParsimonError(f"there are {len(given)} names but {n_columns} columns; every column needs one.")
+        raise ParsimonError(f"there are {len(given)} names but {n_columns} columns; give one per column.")
     if len(set(given)) != len(given):
         twice = next(name for i, name in enumerate(given) if name in given[:i])
         raise ParsimonError(f"two columns have the name {twice!r}; every column needs its own.")
@@ -225,7 +225,7 @@ def _column_names(names: Sequence[str], n_columns: int) -> tuple[str, ...]:
 
 
 def _stacked(parts: list[Any], n_columns: int) -> Any:
-    """One matrix below the other; a single conversion serves all dense ones."""
+    """Matrices stacked on top of each other; dense ones are stacked before conversion, which is faster."""
     if not parts:
         return np.zeros((0, n_columns))
     if all(isinstance(part, np.ndarray) for part in parts):
@@ -239,7 +239,7 @@ def _stacked(parts: list[Any], n_columns: int) -> Any:
 class MatrixFeatures(_LabelBigram):
     """The columns of a matrix as attributes, with their values.
 
-    X is a `SparseSequences`, or what one is made from: a list with a matrix for every sequence.
+    X is a `SparseSequences` or a list with one matrix per sequence.
     """
 
     transitions: bool = True
@@ -250,11 +250,11 @@ class MatrixFeatures(_LabelBigram):
 
     @property
     def n_node(self) -> int:
-        """How many columns are in use."""
+        """The number of columns in use."""
         return len(self.columns)
 
     def learn(self, X: Any, threads: int = 1) -> Observations:
-        """Every column is an attribute."""
+        """Make every column an attribute."""
         X = _as_sequences(X)
         self.n_columns = int(X.matrix.shape[1])
         self.columns = np.arange(self.n_columns)
@@ -279,7 +279,7 @@ class MatrixFeatures(_LabelBigram):
         return self._observations(rows if wanted.all() else rows.keep(wanted), X.lengths)
 
     def _check_columns(self, X: SparseSequences) -> None:
-        """The columns must be those of training; an input without a token may have any."""
+        """Check that the columns are those of the training data; an input without tokens may have any columns."""
         n_tokens, n_columns = X.matrix.shape
         if n_tokens and n_columns != self.n_columns:
             raise ParsimonError(
@@ -295,20 +295,20 @@ class MatrixFeatures(_LabelBigram):
                 )
 
     def keep(self, node: BoolArray, pair: BoolArray) -> MatrixFeatures:
-        """Some columns only."""
+        """The space with only some columns."""
         names = None
         if self.names is not None:
             names = tuple(self.names[a] for a in np.flatnonzero(node))
         return MatrixFeatures(bool(pair.any()), self.columns[node], self.n_columns, names)
 
     def node_names(self, attributes: IntArray) -> list[str]:
-        """The columns' names, or their numbers."""
+        """The names or numbers of the columns."""
         if self.names is not None:
             return [self.names[a] for a in attributes]
         return [str(column) for column in self.columns[attributes]]
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array | IntArray]]:
-        """Which columns."""
+        """The settings, and the numbers of the columns in use."""
         settings: dict[str, Any] = {"transitions": self.transitions, "n_columns": self.n_columns}
         if self.names is not None:
             settings["names"] = list(self.names)
@@ -316,12 +316,12 @@ class MatrixFeatures(_LabelBigram):
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: dict[str, Any]) -> MatrixFeatures:
-        """The space that `state` described."""
+        """The space that `state` describes."""
         columns, n_columns = arrays["columns"].astype(np.int64), int(settings["n_columns"])
         if columns.ndim != 1 or (len(columns) and not (columns.min() >= 0 and columns.max() < n_columns)):
             raise ParsimonError("a column is out of range")
         if (np.diff(columns) <= 0).any():
-            raise ParsimonError("columns must ascend")
+            raise ParsimonError("column numbers must be ascending")
         names = settings.get("names")
         if names is not None:
             names = _column_names(names, len(columns))

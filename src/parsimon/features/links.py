@@ -1,4 +1,4 @@
-"""What makes trees of sequences of nodes, and whom a node can look at: its parent, children and siblings."""
+"""Links between the nodes of trees: parents, children and siblings that templates can refer to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from parsimon.errors import ParsimonError
 
 @dataclass(frozen=True)
 class Links:
-    """Who is whose parent, and which labels nodes may have.
+    """The parent of every node, and the labels that nodes may have.
 
     >>> from parsimon.features.links import Links
     >>> links = Links.from_parents([-1, 0, 0, 2])
@@ -28,7 +28,7 @@ class Links:
 
     @classmethod
     def from_parents(cls, parent: IntArray | list[int]) -> Links:
-        """Of nodes that may have any label."""
+        """Links between nodes that may have any label."""
         return cls(np.ascontiguousarray(parent, np.int32))
 
     def __getitem__(self, nodes: slice) -> Links:
@@ -37,27 +37,27 @@ class Links:
         return Links(np.where(parent < 0, -1, parent - nodes.start).astype(np.int32), kind, self.allowed)
 
     def take(self, nodes: IntArray) -> Links:
-        """The links of some nodes, which are all that some trees have, numbered anew."""
+        """The links of some nodes, which must make up whole trees, renumbered."""
         number = np.full(len(self.parent), -1, np.int32)
         number[nodes] = np.arange(len(nodes), dtype=np.int32)
         parent = self.parent[nodes]
         kind = None if self.node_kind is None else self.node_kind[nodes]
         return Links(np.where(parent < 0, -1, number[parent]).astype(np.int32), kind, self.allowed)
 
-    def followed_by(self, others: list[Links]) -> Links:
-        """These trees and then those."""
+    def concatenate(self, others: list[Links]) -> Links:
+        """The links of these trees followed by those of others."""
         start = np.cumsum([0, len(self.parent), *(len(other.parent) for other in others)])
         parts = [
             np.where(p.parent < 0, -1, p.parent + s) for p, s in zip([self, *others], start, strict=False)
         ]
         return Links(np.concatenate(parts).astype(np.int32))
 
-    def limited(self, node_kind: IntArray, allowed: BoolArray) -> Links:
-        """The same, with labels that the kinds of nodes allow."""
+    def restrict(self, node_kind: IntArray, allowed: BoolArray) -> Links:
+        """The same links, with labels restricted by the kinds of nodes."""
         return replace(self, node_kind=node_kind, allowed=allowed)
 
     def related(self, relation: str) -> IntArray:
-        """Whom every node finds by a relation, or by several, one after the other (`parent.parent`); −1 for nobody."""
+        """The node that is related to each node; relations can be chained (`parent.parent`). −1 if there is none."""
         found = np.arange(len(self.parent), dtype=np.int32)
         for name in relation.split("."):
             found = np.where(found < 0, -1, RELATIONS[name](self.parent)[found]).astype(np.int32)
@@ -65,12 +65,12 @@ class Links:
 
 
 def check_relation(relation: str) -> None:
-    """Refuses what no node can be looked at by."""
+    """Raise an error unless every part of a relation is known."""
     for name in relation.split("."):
         if name not in RELATIONS:
             raise ParsimonError(
-                f"{relation!r} is no place to look at: a row is a number or, in trees, {', '.join(RELATIONS)} or "
-                "several of these with dots between them"
+                f"{relation!r} is not a valid row: a row is a number or, in trees, {', '.join(RELATIONS)}, or several "
+                "of these joined by dots"
             )
 
 
@@ -83,7 +83,7 @@ def _last_children(parent: IntArray) -> IntArray:
 
 
 def _last_of_each(parent: IntArray, children: IntArray) -> IntArray:
-    """Of each parent's children, the one that comes last in an array of children."""
+    """For each parent, the one of its children that comes last in an array."""
     found = np.full(len(parent), -1, np.int32)
     found[parent[children]] = children
     return found

@@ -1,8 +1,8 @@
 """Building templates in Python: n-grams in a window, conjunctions, the bias and the label bigram.
 
-Each template gets a readable id, so that attributes explain themselves wherever they are shown:
-`U:word[-1]=the` is the previous word, `U:pos[-1..1]=DT/NN/VBZ` a trigram of column 1, and
-`U:word[0]&pos[-1]=dog/DT` a conjunction. The id names the column and the transform; sets add up with `+`.
+Each template gets a readable id, so that attributes are self-explanatory wherever they are shown: `U:word[-1]=the` is
+the previous word, `U:pos[-1..1]=DT/NN/VBZ` a trigram of column 1, and `U:word[0]&pos[-1]=dog/DT` a conjunction. The id
+names the column and the transform. Template sets are combined with `+`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def ngrams(
     kind: Kind = "node",
     name: str | None = None,
 ) -> TemplateSet:
-    """Every contiguous n-gram of a column that lies wholly inside the window from -window to +window.
+    """Every contiguous n-gram of a column that lies entirely in the window from -window to +window.
 
-    `n` is one size or several; sizes that do not fit in the window make no template. `name` is what the ids
-    call the values: by default `word` for column 0 and `col1`, `col2`, ... for the others, followed by the
-    transform if there is one, as in `word.suffix:3[0]`.
+    `n` is one size or several; sizes that do not fit in the window give no template. `name` is the name of the values
+    in the ids: by default `word` for column 0 and `col1`, `col2`, ... for the others, followed by the transform if
+    there is one, as in `word.suffix:3[0]`.
 
     >>> print(ngrams(column=1, n=(1, 2), window=1, name="pos").dumps(), end="")
     U:pos[-1]=%x[-1,1]
@@ -40,12 +40,10 @@ def ngrams(
     """
     sizes = [n] if isinstance(n, int) else list(n)
     if not sizes or min(sizes) < 1:
-        raise ParsimonError(
-            f"n = {n!r} must name at least one size, and sizes are 1 or more, as in n=(1, 2, 3)"
-        )
+        raise ParsimonError(f"n is {n!r}; give one or more sizes, each at least 1, as in n=(1, 2, 3)")
     if window < 0 or min(sizes) > 2 * window + 1:
         raise ParsimonError(
-            f"window = {window} leaves no room for n-grams of size {min(sizes)}, make it larger"
+            f"window is {window}, which is too small for n-grams of size {min(sizes)}; give a larger window"
         )
     return TemplateSet(
         tuple(
@@ -65,15 +63,14 @@ def ngram(
     kind: Kind = "node",
     name: str | None = None,
 ) -> TemplateSet:
-    """The one n-gram of a column that goes from token `first` to token `last`, counted from the current one.
+    """The n-gram of a column from token `first` to token `last`, relative to the current token.
 
     >>> ngram(-1, 0, name="letter", kind="both").dumps()
     '*:letter[-1..0]=%x[-1,0]/%x[0,0]\\n'
     """
     if last < first:
         raise ParsimonError(
-            f"the n-gram from {first} to {last} has no token: last must not lie before first, "
-            "as in ngram(-1, 1)"
+            f"the n-gram from {first} to {last} has no tokens; last must not be before first, as in ngram(-1, 1)"
         )
     if not isinstance(transform, Transform):
         transform = Transform.parse(transform)
@@ -84,31 +81,31 @@ def ngram(
 
 
 def conjunction(*parts: tuple[str, Test], kind: Kind = "node") -> TemplateSet:
-    """One template that joins tests of any columns, each given with the name that the id calls it.
+    """A template that combines tests of any columns, each given with its name in the id.
 
     >>> conjunction(("word", Test(0, 0)), ("pos", Test(-1, 1))).dumps()
     'U:word[0]&pos[-1]=%x[0,0]/%x[-1,1]\\n'
     """
     if not parts:
-        raise ParsimonError("a conjunction needs at least one test; for a template without tests use bias()")
+        raise ParsimonError("a conjunction needs at least one test; for a template without tests, use bias()")
     names = [f"{name}[{'@' if test.absolute else ''}{test.offset}]" for name, test in parts]
     return TemplateSet((_template(kind, "&".join(names), [test for _, test in parts]),))
 
 
 def bias() -> TemplateSet:
-    """One attribute that every token has, so that each label has a weight of its own: `U:bias`."""
+    """An attribute that every token has, which gives each label its own weight: `U:bias`."""
     return TemplateSet((Template("node", ("U:bias",)),))
 
 
 def label_bigram() -> TemplateSet:
-    """The pairs of neighbouring labels, whatever the tokens are: `B`."""
+    """Pairs of adjacent labels, regardless of the tokens: `B`."""
     return TemplateSet((Template("edge", ("B",)),))
 
 
 def with_kind(templates: TemplateSet, kind: Kind) -> TemplateSet:
-    """The same tests made with the label (`node`), with the pair of labels (`edge`), or with `both`.
+    """The same tests, combined with the label (`node`), with the label pair (`edge`), or with `both`.
 
-    Templates without tests, the bias and the label bigram, stay what they are.
+    Templates without tests, the bias and the label bigram, stay as they are.
 
     >>> with_kind(ngrams(n=1, window=0) + label_bigram(), "both").names
     ('*:word[0]', 'B')
@@ -126,18 +123,18 @@ def with_kind(templates: TemplateSet, kind: Kind) -> TemplateSet:
 def _template(kind: Kind, identifier: str, tests: list[Test]) -> Template:
     """`U:identifier=value/value/...`."""
     pieces: list[str | Test] = [f"{_letter(kind)}:{identifier}="]
-    for place, test in enumerate(tests):
-        pieces += ["/", test] if place else [test]
+    for i, test in enumerate(tests):
+        pieces += ["/", test] if i else [test]
     return Template(kind, tuple(pieces))
 
 
 def _letter(kind: Kind) -> str:
     if kind not in KIND_LETTERS:
-        raise ParsimonError(f"kind = {kind!r} is unknown, it is one of {', '.join(KIND_LETTERS)}")
+        raise ParsimonError(f"kind is {kind!r}; give one of {', '.join(KIND_LETTERS)}")
     return KIND_LETTERS[kind]
 
 
 def _default_name(column: int, transform: Transform) -> str:
     base = "word" if column == 0 else f"col{column}"
-    # A regular expression may hold characters that cannot stand in the text of a template.
+    # A regular expression may contain characters that are not allowed in the text of a template.
     return f"{base}.{re.sub('[%#]', '_', transform.spec)}" if transform.spec else base

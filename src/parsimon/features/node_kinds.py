@@ -1,4 +1,4 @@
-"""Kinds of nodes, and the labels that nodes of each kind may have."""
+"""Node kinds, and the labels that nodes of each kind may have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from parsimon.features.columns import Columns, Labels
 
 @dataclass(frozen=True)
 class NodeKinds:
-    """What one column says about labels: at each of its values, those seen in training. At a new value, any.
+    """The labels seen in training for each value of a column. A new value allows any label.
 
     >>> from parsimon.features.columns import Labels
     >>> from parsimon.features.node_kinds import NodeKinds
@@ -27,31 +27,33 @@ class NodeKinds:
     """
 
     column: int
-    names: tuple[str, ...]  # of kinds
+    names: tuple[str, ...]  # of the kinds
     allowed: BoolArray  # kinds × labels
     labels: tuple[str, ...]
 
     @classmethod
     def learn(cls, columns: Columns, column: int, labels: Labels) -> NodeKinds:
-        """From trees whose labels are known (−1 where they are not)."""
+        """Learn the allowed labels from labelled trees (−1 marks an unknown label)."""
         numbers, names = _kinds_of(columns, column)
         if len(numbers) != len(labels.ids):
-            raise ParsimonError(f"there are {len(numbers)} nodes but {len(labels.ids)} labels.")
+            raise ParsimonError(
+                f"there are {len(numbers)} nodes but {len(labels.ids)} labels; give one label per node."
+            )
         allowed = np.zeros((len(names), len(labels.names)), bool)
         known = labels.ids >= 0
         allowed[numbers[known], labels.ids[known]] = True
-        allowed[numbers[~known]] = True  # a label that is missing may be any
+        allowed[numbers[~known]] = True  # an unknown label may be any
         return cls(column, names, allowed, labels.names)
 
     def limit(self, columns: Columns) -> Columns:
-        """The same trees, with labels allowed by the kinds of nodes."""
+        """The same trees, with labels restricted by the kinds of nodes."""
         assert columns.links is not None
         numbers, names = _kinds_of(columns, self.column)
         known = {name: i for i, name in enumerate(self.names)}
         new = len(self.names)
         translate = np.array([known.get(name, new) for name in names], np.int32)
         allowed = np.concatenate([self.allowed, np.ones((1, len(self.labels)), bool)])
-        links = columns.links.limited(translate[numbers] if len(names) else numbers, allowed)
+        links = columns.links.restrict(translate[numbers] if len(names) else numbers, allowed)
         return Columns(columns.ids, columns.lengths, columns.strings, links)
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,10 +72,10 @@ class NodeKinds:
 
 
 def _kinds_of(columns: Columns, column: int) -> tuple[IntArray, tuple[str, ...]]:
-    """The number of each node's kind, and the kinds' names."""
+    """The kind number of each node, and the names of the kinds."""
     if columns.n_tokens and not 0 <= column < columns.n_columns:
         raise ParsimonError(
-            f"there is no column {column} with kinds of nodes, columns are counted from 0 to {columns.n_columns - 1}."
+            f"there is no column {column} with node kinds; columns are numbered from 0 to {columns.n_columns - 1}."
         )
     if not columns.n_tokens:
         return np.zeros(0, np.int32), ()

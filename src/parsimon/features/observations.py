@@ -1,4 +1,4 @@
-"""What was observed where: the attributes that fire on every token and on every step between two tokens."""
+"""Observations: the attributes that fire on every token and on every step between two tokens."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Rows:
 
     @classmethod
     def from_table(cls, table: IntArray) -> Rows:
-        """From a rows × k table of attribute numbers in which −1 stands for nothing."""
+        """From a rows × k table of attribute numbers, in which −1 means none."""
         known = table >= 0
         if known.all():
             start = np.arange(0, table.size + 1, max(table.shape[1], 1), dtype=np.int64)
@@ -46,7 +46,7 @@ class Rows:
 
     @classmethod
     def same_everywhere(cls, n: int, attributes: int) -> Rows:
-        """Every row has the attributes 0, 1, …, `attributes` − 1."""
+        """`n` rows that all have the attributes 0, 1, …, `attributes` − 1."""
         start = np.arange(n + 1, dtype=np.int64) * attributes
         return cls(start, np.tile(np.arange(attributes, dtype=np.int32), n))
 
@@ -56,19 +56,19 @@ class Rows:
         return np.repeat(np.arange(len(self)), np.diff(self.start))
 
     def where(self, entries: BoolArray) -> Rows:
-        """Only some of the entries, marked one by one."""
+        """The same rows with only the entries that a mask selects."""
         start = np.zeros(len(self) + 1, np.int64)
         np.cumsum(np.bincount(self.owner[entries], minlength=len(self)), out=start[1:])
         return Rows(start, self.index[entries], None if self.value is None else self.value[entries])
 
     def keep(self, wanted: BoolArray) -> Rows:
-        """Drops attributes that are not wanted and numbers the others anew, in the same order."""
+        """Drop attributes that are not wanted and renumber the others in the same order."""
         number = np.cumsum(wanted, dtype=np.int64).astype(np.int32) - 1
         kept = self.where(wanted[self.index])
         return Rows(kept.start, number[kept.index], kept.value)
 
-    def parted(self, at: int) -> Rows:
-        """Two rows for each: the attributes before number `at`, and the others."""
+    def split(self, at: int) -> Rows:
+        """Split each row into two: the attributes below number `at`, and the others."""
         row = 2 * self.owner + (self.index >= at)
         order = np.argsort(row, kind="stable")
         start = np.zeros(2 * len(self) + 1, np.int64)
@@ -78,12 +78,12 @@ class Rows:
 
 @dataclass(frozen=True)
 class Observations:
-    """The attributes of a set of sequences, laid end to end.
+    """The attributes of a set of sequences, concatenated.
 
-    ``node`` has a row per token. ``pair`` has a row per token too: what is observed about the step *into* it;
-    the row of a sequence's first token is not looked at. With ``links`` the sequences are trees: tokens are nodes, and
-    steps come from their parents. If attributes of steps from ``beside`` on are there, a second step into a node comes
-    from the sibling before: these are its attributes, all others are those of the step from the parent.
+    ``node`` has one row per token. ``pair`` has one row per token, too, for the step *into* it; the row of the first
+    token of a sequence is not used. With ``links``, the sequences are trees: tokens are nodes, and steps come from
+    their parents. With ``beside``, there is a second step into each node, from its previous sibling: it has the
+    attributes from number ``beside`` on, and the step from the parent has all others.
     """
 
     node: Rows
@@ -94,12 +94,12 @@ class Observations:
 
     @property
     def n_tokens(self) -> int:
-        """How many tokens there are in all sequences."""
+        """The number of tokens in all sequences."""
         return len(self.node)
 
     @property
     def before(self) -> IntArray:
-        """Where the step into each token comes from: the token before or the parent; −1 for none."""
+        """The token from which the step into each token comes: the previous one or the parent; −1 for none."""
         if self.links is not None:
             return self.links.parent
         before = np.arange(-1, self.n_tokens - 1, dtype=np.int32)
@@ -108,20 +108,20 @@ class Observations:
 
     @property
     def steps_into_each(self) -> int:
-        """How many steps lead into each token."""
+        """The number of steps into each token."""
         return 1 if self.beside is None else 2
 
     @property
     def steps(self) -> tuple[Rows, IntArray]:
-        """The attributes of all steps, token by token, and where each comes from (−1: nowhere)."""
+        """The attributes of all steps, token by token, and the token from which each comes (−1 for none)."""
         if self.beside is None:
             return self.pair, self.before
         assert self.links is not None
         previous = previous_siblings(self.links.parent)
-        return self.pair.parted(self.beside), np.stack([self.before, previous], axis=1).reshape(-1)
+        return self.pair.split(self.beside), np.stack([self.before, previous], axis=1).reshape(-1)
 
     def keep(self, node: BoolArray, pair: BoolArray) -> Observations:
-        """Drops attributes that are not wanted and numbers the others anew."""
+        """Drop attributes that are not wanted and renumber the others."""
         beside = None if self.beside is None else int(pair[: self.beside].sum())
         return replace(self, node=self.node.keep(node), pair=self.pair.keep(pair), beside=beside)
 
@@ -132,7 +132,7 @@ class Observations:
         return replace(self, node=self.node[tokens], pair=self.pair[tokens], lengths=length, links=links)
 
     def batches(self, tokens: int) -> Iterator[tuple[slice, slice, Observations]]:
-        """Parts of about that many tokens: which sequences, which tokens, and their observations."""
+        """Batches of about `tokens` tokens: the sequences, the tokens and the observations of each."""
         offsets = offsets_of(self.lengths)
         first = 0
         while first < len(self.lengths):

@@ -1,4 +1,4 @@
-"""Template sets with a name, for those who want to start without writing a template file.
+"""Named template sets, for getting started without writing a template file.
 
 >>> sorted(name for name in preset_names() if not name.startswith("nettalk"))
 ['chunking', 'chunking-wide', 'martins-chunking', 'martins-ner', 'ner', 'pos', 'python-code', 'sha-pereira',
@@ -24,7 +24,7 @@ __all__ = ["PRESETS", "Preset", "get_preset", "preset_names"]
 
 @dataclass(frozen=True)
 class Preset:
-    """A named template set: what it is for, and what its columns must hold (the label column not counted)."""
+    """A named template set, with a description and the columns that it needs (excluding the label column)."""
 
     name: str
     description: str
@@ -42,17 +42,17 @@ def get_preset(name: str) -> TemplateSet:
     if preset is None:
         close = get_close_matches(name, PRESETS, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
-        raise ParsimonError(f"unknown preset {name!r}: {hint}there are {', '.join(PRESETS)}")
+        raise ParsimonError(f"unknown preset {name!r}: {hint}presets are {', '.join(PRESETS)}")
     return preset.build()
 
 
 def preset_names() -> tuple[str, ...]:
-    """The names that `get_preset` knows; `PRESETS` has their descriptions and columns."""
+    """The names of all presets; `PRESETS` has their descriptions and columns."""
     return tuple(PRESETS)
 
 
 def _affixes(longest: int, window: int = 0) -> TemplateSet:
-    """Prefixes and suffixes of the word up to a length, of each token in the window."""
+    """Prefixes and suffixes up to a length of each word in the window."""
     templates = TemplateSet(())
     for affix in ("prefix", "suffix"):
         for length in range(1, longest + 1):
@@ -62,7 +62,7 @@ def _affixes(longest: int, window: int = 0) -> TemplateSet:
 
 
 def _neighbours(transform: str, name: str) -> TemplateSet:
-    """The token before and the token after, but not the token itself."""
+    """The previous and the next token, but not the current one."""
     before, _, after = ngrams(0, n=1, window=1, transform=transform, name=name)
     return TemplateSet((before, after))
 
@@ -81,7 +81,7 @@ def _words() -> TemplateSet:
 
 
 def _chunking() -> TemplateSet:
-    """The templates of CRF++'s base-NP and chunking examples, under readable names."""
+    """The templates of CRF++'s base-NP and chunking examples, with readable names."""
     return (
         ngrams(0, n=1, window=2, name="word")
         + ngrams(0, n=2, window=1, name="word")
@@ -120,7 +120,7 @@ def _ner() -> TemplateSet:
 
 
 def _python_code() -> TemplateSet:
-    """More templates than anybody needs: which of them to keep is for learning to say."""
+    """Deliberately too many templates: learning should choose among them."""
     templates = (
         bias()
         + ngrams(0, n=(1, 2, 3), window=3, name="text")
@@ -133,7 +133,7 @@ def _python_code() -> TemplateSet:
     for text_at in (-1, 0, 1):
         for type_at in (-2, -1, 0, 1, 2):
             templates += conjunction(("text", Test(text_at, 0)), ("type", Test(type_at, 1)))
-    # What stands on either side, with and without what stands between.
+    # The tokens on either side, with and without the token in between.
     templates += conjunction(("text", Test(-1, 0)), ("text", Test(1, 0)))
     templates += conjunction(("text", Test(-1, 0)), ("type", Test(0, 1)), ("text", Test(1, 0)))
     templates += conjunction(("type", Test(-1, 1)), ("text", Test(0, 0)), ("type", Test(1, 1)))
@@ -141,9 +141,9 @@ def _python_code() -> TemplateSet:
 
 
 def _touching(longest: int, window: int, name: str, column: int = 0, transform: str = "") -> TemplateSet:
-    """Every n-gram, up to a size, that has at least one token in the window from -window to +window.
+    """Every n-gram up to a size that has at least one token in the window from -window to +window.
 
-    There are 2·window + n of size n: those that lie wholly inside ±(window + n − 1).
+    There are 2·window + n of size n: those that lie entirely in ±(window + n − 1).
     """
     templates = TemplateSet(())
     for size in range(1, longest + 1):
@@ -155,12 +155,12 @@ def _martins_chunking() -> TemplateSet:
     """The 96 templates of Martins et al. (2011, section 5, "Text Chunking"), and the label bigram.
 
     The paper has "up to 5-grams of POS tags, in windows of 5 tokens on the left and 5 tokens on the right",
-    and likewise 3-grams of words in ±3 and 2-grams of shapes in ±2. N-grams that lie wholly inside the
-    windows are 45 + 18 + 9 = 72, those that begin inside 55 + 21 + 10 = 86, those that touch the window
-    65 + 24 + 11 = 100. None is 96, but the last reading gives exactly the paper's 452 for named entities (see
-    `_martins_ner`), where POS and words are the same. So these are settled, and 96 − 65 − 24 leaves 7
-    templates for shapes: as many as unigrams and bigrams that touch ±1. Those bigrams are all that ±2 holds,
-    so of what the paper says about shapes only the single shapes two tokens away are left out.
+    and likewise 3-grams of words in ±3 and 2-grams of shapes in ±2. There are 45 + 18 + 9 = 72 n-grams that lie
+    entirely in the windows, 55 + 21 + 10 = 86 that begin in them, and 65 + 24 + 11 = 100 that touch them. None of these
+    is 96, but the last reading gives exactly the paper's 452 for named entities (see `_martins_ner`), where POS and
+    words are the same. With those two fixed, 96 − 65 − 24 leaves 7 templates for shapes: the number of unigrams and
+    bigrams that touch ±1. Those include all bigrams in ±2, so of the paper's shapes only the single shapes two tokens
+    away are missing.
     """
     return (
         _touching(5, window=5, name="pos", column=1)
@@ -171,10 +171,10 @@ def _martins_chunking() -> TemplateSet:
 
 
 def _chunking_wide() -> TemplateSet:
-    """Those of `_martins_chunking`, and words together with parts of speech: 50 more, which that paper does not have.
+    """The templates of `_martins_chunking`, and 50 conjunctions of words and parts of speech that the paper lacks.
 
-    One word of ±2 with one part of speech of ±2; one word of ±1 with two parts of speech beside each other, or with the
-    three of ±1; and the two word bigrams that have the current word, with one part of speech of ±2.
+    They are one word in ±2 with one part of speech in ±2; one word in ±1 with two adjacent parts of speech, or with the
+    three in ±1; and the two word bigrams that include the current word, with one part of speech in ±2.
     """
     word, pos = (
         {i: (name, Test(i, column)) for i in range(-2, 3)} for column, name in enumerate(("word", "pos"))
@@ -195,10 +195,10 @@ def _martins_ner() -> TemplateSet:
 
     The paper adds to its chunking templates "up to 3-grams of shapes, in windows of size 3; for prefix/suffix
     sizes of 1, 2, 3, up to 3-grams of word prefixes/suffixes, in windows of size 3; up to 5-grams of case,
-    punctuation, and digit indicators, in windows of size 5". N-grams that *touch* the window are 24 up to
-    3-grams in ±3, and 65 up to 5-grams in ±5. Words, shapes (those of chunking are among them) and six
-    affixes make 8 · 24, POS and three indicators 4 · 65: 452 in all. N-grams inside the windows would be
-    8 · 18 + 4 · 45 = 324, those that begin inside 8 · 21 + 4 · 55 = 388.
+    punctuation, and digit indicators, in windows of size 5". There are 24 n-grams up to size 3 that *touch* ±3, and 65
+    up to size 5 that touch ±5. Words, shapes (which include those of chunking) and six affixes give 8 · 24, and POS and
+    three indicators give 4 · 65: 452 in all. N-grams entirely in the windows would be 8 · 18 + 4 · 45 = 324, and those
+    that begin in them 8 · 21 + 4 · 55 = 388.
     """
     templates = _touching(5, window=5, name="pos", column=1)
     templates += _touching(3, window=3, name="word")
@@ -215,17 +215,17 @@ _Windows = Literal["", "-", "+", "++"]
 
 
 def _nettalk(n: int, which: _Windows) -> TemplateSet:
-    """Letter windows for letter-to-sound (Lavergne et al. 2010, section 5.1.1), each with label and label pair.
+    """Letter windows for letter-to-sound (Lavergne et al. 2010, section 5.1.1), each with labels and label pairs.
 
-    The paper's words are "all features testing embedded windows of k letters, for all 0 ≤ k ≤ n" for n-grm,
+    The paper defines "all features testing embedded windows of k letters, for all 0 ≤ k ≤ n" for n-grm,
     "only [...] the window of length n" for n-grm-, "we add features for odd-size windows" for n-grm+, and "all
-    sequences of letters up to size n occurring in current window" for n-grm++. Its example, at the e of
-    lemma, has ∅, e and lem for 3-grm, only lem for 3-grm-, also le and em for 3-grm+, also l and m for 3-grm++.
-    So n-grm has the windows of odd length with the letter in their middle, and it is those of *even* length that
-    n-grm+ adds: for each length the two with the letter next to the middle. (The paper's 250 million features of
-    5-grm+ agree with this, see docs/templates.md; every window that holds the letter would make 279 million.)
+    sequences of letters up to size n occurring in current window" for n-grm++. In its example, the e of lemma has ∅, e
+    and lem for 3-grm, only lem for 3-grm-, also le and em for 3-grm+, and also l and m for 3-grm++. So n-grm has the
+    windows of odd length with the letter in the middle, and n-grm+ adds those of *even* length: for each length, the
+    two with the letter next to the middle. (The paper's 250 million features of 5-grm+ agree with this, see
+    docs/templates.md; all windows that contain the letter would give 279 million.)
 
-    ∅, the test of nothing, is the bias and the label bigram. n-grm- has neither.
+    ∅, the empty test, is the bias and the label bigram. n-grm- has neither.
     """
     reach = n // 2
     if which == "-":
@@ -245,15 +245,15 @@ def _nettalk(n: int, which: _Windows) -> TemplateSet:
 
 
 def _suzuki_pos(pairs: bool) -> TemplateSet:
-    """The part-of-speech templates of Suzuki and Isozaki (2008) as Lavergne et al. (2010, 5.1.2) have them.
+    """The part-of-speech templates of Suzuki and Isozaki (2008) as described by Lavergne et al. (2010, 5.1.2).
 
-    "the current words (as written and lowercased), prefixes and suffixes up to length 4, and typographical
+    They use "the current words (as written and lowercased), prefixes and suffixes up to length 4, and typographical
     characteristics (case, etc.) of the words" and "individual and pairs of words in a window of 5 words".
-    Pairs are of neighbours: four of them. (All ten pairs would make far more than the paper's 70.2 million
+    Pairs are of adjacent words: there are four. (All ten pairs would give far more than the paper's 70.2 million
     features, see docs/templates.md.)
 
-    The paper does not say which tests are also made with the label pair. Here these are the single tests of the
-    two tokens that the labels of a pair belong to: all those of the current token, and the word before it.
+    The paper does not say which tests are also combined with the label pair. Here, these are the single tests of the
+    two tokens whose labels form the pair: all tests of the current token, and the previous word.
     """
     kind: Literal["node", "both"] = "both" if pairs else "node"
     current = ngrams(0, n=1, window=0, transform="lower", name="lower") + _affixes(4)
@@ -278,9 +278,9 @@ def _suzuki_pos(pairs: bool) -> TemplateSet:
 
 
 def _sha_pereira() -> TemplateSet:
-    """Noun-phrase chunking as in Sha & Pereira (2003), table 1; meant for labels that are pairs of tags (order 2).
+    """Noun-phrase chunking as in Sha & Pereira (2003), table 1, for labels that are pairs of tags (order 2).
 
-    Words in ±2 and pairs of words with the current one; parts of speech in ±2, pairs and triples of neighbours.
+    Words in ±2 and word bigrams that include the current word; n-grams of parts of speech in ±2 up to size 3.
     """
     return (
         bias()
@@ -295,9 +295,9 @@ _WORD, _POS = "the word", "its part of speech"
 
 _WINDOWS: dict[_Windows, str] = {
     "": "windows of 1 to {n} letters around the letter",
-    "-": "the window of {n} letters around the letter, and no other",
-    "+": "windows of 1 to {n} letters, those of even length too",
-    "++": "every string of letters in the window of {n}",
+    "-": "only the window of {n} letters around the letter",
+    "+": "windows of 1 to {n} letters, including even lengths",
+    "++": "all substrings of the window of {n} letters",
 }
 
 
@@ -335,7 +335,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "chunking-wide",
-            "chunking, over-complete: the same, and words together with POS",
+            "chunking, over-complete: martins-chunking, and conjunctions of words and POS",
             (_WORD, _POS),
             _chunking_wide,
         ),
@@ -360,7 +360,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "suzuki-pos+",
-            "the same, tests of the current token and of the word before also with label pairs",
+            "suzuki-pos, with tests of the current token and the previous word also for label pairs",
             (_WORD,),
             partial(_suzuki_pos, pairs=True),
         ),

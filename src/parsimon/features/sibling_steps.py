@@ -1,4 +1,4 @@
-"""Steps from siblings: where labels depend on that of the sibling before, instead of the parent's or also."""
+"""Sibling steps: labels that depend on that of the previous sibling, instead of or in addition to the parent's."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from parsimon.features.templates import TemplateSet
 
 
 def instead(observations: Observations, beside: int) -> Observations:
-    """Every node but first children and roots has its step from the sibling before, not from the parent.
+    """Replace the step from the parent by one from the previous sibling, except for first children and roots.
 
-    Attributes of steps from number `beside` on are about siblings, those before it about parents and children.
+    Step attributes from number `beside` on belong to siblings, those below it to parents and children.
     """
     links = observations.links
     assert links is not None
@@ -25,7 +25,7 @@ def instead(observations: Observations, beside: int) -> Observations:
 
 
 def also(observations: Observations, beside: int) -> Observations:
-    """There is a second step into each node, from the sibling before."""
+    """Add a second step into each node, from the previous sibling."""
     return replace(observations, beside=beside)
 
 
@@ -33,12 +33,12 @@ SIBLINGS: dict[str, Callable[[Observations, int], Observations]] = {"instead": i
 
 
 def check_siblings(siblings: str | None, templates: TemplateSet) -> None:
-    """Refuses what is none of them, and templates about siblings where labels do not depend on theirs."""
+    """Check `siblings`, and that there are templates for siblings only if labels depend on siblings."""
     if siblings is not None and siblings not in SIBLINGS:
         raise ParsimonError(f"siblings must be None, 'instead' or 'also', not {siblings!r}.")
-    strange = [t.source for t in templates if t.kind == "sibling"]
-    if siblings is None and strange:
+    unusable = [t.source for t in templates if t.kind == "sibling"]
+    if siblings is None and unusable:
         raise ParsimonError(
-            f"template {strange[0]!r} is about labels of siblings, on which labels only depend in trees with "
+            f"template {unusable[0]!r} is for the labels of siblings, but labels depend on siblings only in trees with "
             "siblings='instead' or 'also'; start it with U, B or *."
         )

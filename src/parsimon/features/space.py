@@ -1,4 +1,4 @@
-"""What every feature space offers: from a user's input to numbered attributes, and back to names."""
+"""The interface of feature spaces: from the user's input to numbered attributes, and back to names."""
 
 from __future__ import annotations
 
@@ -9,62 +9,62 @@ from parsimon.features.observations import Observations
 
 
 class NumberedFeatures(Protocol):
-    """Numbered attributes of tokens (``node``) and of steps between tokens (``pair``), and what they are called."""
+    """Numbered attributes of tokens (``node``) and of steps between tokens (``pair``), and their names."""
 
     kind: ClassVar[str]
 
     @property
     def n_node(self) -> int:
-        """How many attributes of tokens there are."""
+        """The number of token attributes."""
         ...
 
     @property
     def n_pair(self) -> int:
-        """How many attributes of steps there are."""
+        """The number of step attributes."""
         ...
 
     def keep(self, node: BoolArray, pair: BoolArray) -> Any:
-        """The space of some attributes only, numbered anew in the same order."""
+        """The space with only some attributes, renumbered in the same order."""
         ...
 
     def node_names(self, attributes: IntArray) -> list[str]:
-        """Names for people."""
+        """Readable names of token attributes."""
         ...
 
     def pair_names(self, attributes: IntArray) -> list[str]:
-        """Names for people."""
+        """Readable names of step attributes."""
         ...
 
     def template_names(self) -> list[str]:
-        """The templates (or kinds) that attributes belong to."""
+        """The templates (or kinds) to which attributes belong."""
         ...
 
     def node_templates(self, attributes: IntArray) -> IntArray:
-        """The template of each attribute, as a number into `template_names`."""
+        """The template of each attribute, as an index into `template_names`."""
         ...
 
     def pair_templates(self, attributes: IntArray) -> IntArray:
-        """The template of each attribute, as a number into `template_names`."""
+        """The template of each attribute, as an index into `template_names`."""
         ...
 
     def constant(self) -> tuple[IntArray, IntArray]:
-        """Attributes that look at nothing: biases, and label bigrams without an observation."""
+        """The attributes that test nothing: biases and plain label bigrams."""
         ...
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array | IntArray]]:
-        """What a model file keeps: JSON-able settings and arrays."""
+        """The content for a model file: settings for JSON, and arrays."""
         ...
 
 
 class FeatureSpace(NumberedFeatures, Protocol):
-    """Numbers the attributes of a user's input."""
+    """Numbers the attributes of the user's input."""
 
     def learn(self, X: Any, threads: int) -> Observations:
-        """Numbers every attribute of X."""
+        """Number every attribute of X."""
         ...
 
     def observe(self, X: Any, threads: int) -> Observations:
-        """The attributes of X that are known; others are passed over."""
+        """The known attributes of X; others are ignored."""
         ...
 
 

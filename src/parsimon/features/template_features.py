@@ -1,4 +1,4 @@
-"""Template features: columns in, attributes out. Expansion is compiled; here it is set up and named."""
+"""Template features: attributes from columns. The expansion itself is compiled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from parsimon.features.templates import Template, TemplateSet
 
 
 class Expansion:
-    """The templates of one kind (of tokens, or of steps) with the attributes they have made."""
+    """The templates of one kind (for tokens or for steps), with the attributes that they have produced."""
 
     def __init__(self, templates: Sequence[Template], inputs: dict[tuple[str, int, Any], int]) -> None:
         self.templates = tuple(templates)
@@ -39,7 +39,7 @@ class Expansion:
 
     @property
     def n_attributes(self) -> int:
-        """How many attributes there are."""
+        """The number of attributes."""
         return int(self.extractor.n_attributes)
 
     def skeleton_of(self, attributes: IntArray) -> IntArray:
@@ -51,12 +51,12 @@ class Expansion:
         return [self.extractor.tuples(s) for s in range(len(self.representative))]
 
     def load(self, tuples: Sequence[IntArray]) -> None:
-        """Puts attributes in, skeleton by skeleton."""
+        """Load attributes, skeleton by skeleton."""
         for s, rows in enumerate(tuples):
             self.extractor.load(s, np.ascontiguousarray(rows, np.int32))
 
     def names(self, attributes: IntArray, strings: StringTable) -> list[str]:
-        """Readable names: the template with its tests replaced by what they saw."""
+        """Readable names: the template with its tests replaced by their values."""
         offsets = self.extractor.offsets
         tuples = self.tuples()
         out = []
@@ -68,15 +68,15 @@ class Expansion:
 
 @dataclass
 class TemplateFeatures:
-    """Attributes made by templates over columns.
+    """The attributes that templates produce from columns.
 
-    One table holds all strings: the columns' own and what transforms make of them.
+    One table holds all strings: those in the columns and the results of transforms.
     """
 
     templates: TemplateSet
     cutoff: int = 1
     strings: StringTable = field(default_factory=StringTable, repr=False)
-    siblings: str | None = None  # of SIBLINGS
+    siblings: str | None = None  # a key of SIBLINGS
     kind: ClassVar[str] = "templates"
 
     def __post_init__(self) -> None:
@@ -84,25 +84,25 @@ class TemplateFeatures:
         inputs = {view: i for i, view in enumerate(self.templates.views)}
         self._node = Expansion([t for t in self.templates if t.of_labels], inputs)
         pairs = sorted((t for t in self.templates if t.of_pairs), key=lambda t: t.kind == "sibling")
-        self._pair = Expansion(pairs, inputs)  # those about siblings are the last
+        self._pair = Expansion(pairs, inputs)  # those for siblings come last
 
     @property
     def expansions(self) -> tuple[Expansion, Expansion]:
-        """The templates of tokens and those of steps, with their attributes."""
+        """The templates for tokens and those for steps, with their attributes."""
         return self._node, self._pair
 
     @property
     def n_node(self) -> int:
-        """How many attributes of tokens there are."""
+        """The number of token attributes."""
         return self._node.n_attributes
 
     @property
     def n_pair(self) -> int:
-        """How many attributes of steps there are."""
+        """The number of step attributes."""
         return self._pair.n_attributes
 
     def learn(self, X: Columns, threads: int = 1) -> Observations:
-        """Numbers every attribute that occurs at least `cutoff` times."""
+        """Number every attribute that occurs at least `cutoff` times."""
         observations = self.number(X, threads)
         if self.cutoff <= 1:
             return observations
@@ -112,28 +112,28 @@ class TemplateFeatures:
         return observations.keep(node, pair)
 
     def number(self, X: Columns, threads: int = 1) -> Observations:
-        """Numbers every attribute, however rare: template by template, in order of first occurrence."""
+        """Number all attributes, including rare ones: template by template, in order of first occurrence."""
         self.strings = X.strings
         return self._expand(X, self.strings, self.strings.add, learn=True, threads=threads)
 
     @property
     def beside(self) -> int:
-        """The first attribute of pairs of siblings."""
+        """The first attribute for pairs of siblings."""
         before = sum(t.kind != "sibling" for t in self._pair.representative)
         return int(self._pair.extractor.offsets[before])
 
     def frequent(self, observations: Observations) -> tuple[BoolArray, BoolArray]:
-        """Which attributes of tokens and of steps occur at least `cutoff` times."""
+        """Masks of the token and step attributes that occur at least `cutoff` times."""
         node = np.bincount(observations.node.index, minlength=self.n_node) >= self.cutoff
         pair = np.bincount(observations.pair.index, minlength=self.n_pair) >= self.cutoff
         return node, pair
 
     def observe(self, X: Columns, threads: int = 1) -> Observations:
-        """The attributes of X that are known."""
+        """The known attributes of X."""
         return self.session(X.strings).observe(X, threads)
 
     def session(self, strings: StringTable) -> Session:
-        """For observing many parts of one input that share a (growing) table of strings."""
+        """A session for observing many parts of one input that share a (growing) string table."""
         return Session(self, strings)
 
     def _expand(
@@ -143,7 +143,7 @@ class TemplateFeatures:
         return session.observe(X, threads, learn=learn)
 
     def keep(self, node: BoolArray, pair: BoolArray) -> TemplateFeatures:
-        """The space of some attributes only; strings that no attribute needs are dropped."""
+        """The space with only some attributes; strings that no attribute needs are dropped."""
         chosen = [_chosen(self._node, node), _chosen(self._pair, pair)]
         used = np.unique(
             np.concatenate([np.zeros(0, np.int32), *(t.ravel() for part in chosen for t in part)])
@@ -156,14 +156,14 @@ class TemplateFeatures:
         return kept
 
     def narrow(self, node: BoolArray, pair: BoolArray) -> TemplateFeatures:
-        """The space of some attributes only, with the same table of strings (which others may share)."""
+        """The space with only some attributes and the same string table (which others may share)."""
         kept = replace(self)
         kept._node.load(_chosen(self._node, node))
         kept._pair.load(_chosen(self._pair, pair))
         return kept
 
     def only(self, kept: BoolArray) -> TemplateFeatures:
-        """An empty space with some of the templates (marked in the order of `template_names`)."""
+        """An empty space with only some of the templates (a mask in the order of `template_names`)."""
         names = [t.skeleton for t in (*self._node.representative, *self._pair.representative)]
         chosen = {(name, i < len(self._node.representative)) for i, name in enumerate(names) if kept[i]}
         templates = tuple(
@@ -183,23 +183,23 @@ class TemplateFeatures:
         return self._pair.names(attributes, self.strings)
 
     def template_names(self) -> list[str]:
-        """The templates as written, those of tokens first."""
+        """The templates as written, those for tokens first."""
         return [t.source for t in (*self._node.representative, *self._pair.representative)]
 
     def node_templates(self, attributes: IntArray) -> IntArray:
-        """The template of each attribute of tokens."""
+        """The template of each token attribute."""
         return self._node.skeleton_of(attributes)
 
     def pair_templates(self, attributes: IntArray) -> IntArray:
-        """The template of each attribute of steps."""
+        """The template of each step attribute."""
         return self._pair.skeleton_of(attributes) + len(self._node.representative)
 
     def constant(self) -> tuple[IntArray, IntArray]:
-        """Attributes of templates without tests."""
+        """The attributes of templates without tests."""
         return _untested(self._node), _untested(self._pair)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array | IntArray]]:
-        """Templates as text; strings and attribute tuples as arrays."""
+        """The templates as text; strings and attribute tuples as arrays."""
         text, start = self.strings.pack(np.arange(len(self.strings), dtype=np.int32))
         arrays: dict[str, Any] = {"strings.text": text, "strings.length": np.diff(start)}
         for name, expansion in (("node", self._node), ("pair", self._pair)):
@@ -216,7 +216,7 @@ class TemplateFeatures:
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: dict[str, Any]) -> TemplateFeatures:
-        """The space that `state` described."""
+        """The space that `state` describes."""
         templates = TemplateSet.parse(settings["templates"], boundary=settings["boundary"])
         start = np.concatenate([[0], np.cumsum(arrays["strings.length"], dtype=np.int64)]).astype(np.int64)
         strings = StringTable.unpack(np.ascontiguousarray(arrays["strings.text"], np.uint8), start)
@@ -224,13 +224,13 @@ class TemplateFeatures:
         for name, expansion in (("node", space._node), ("pair", space._pair)):
             ids = arrays[f"{name}.tuples"].astype(np.int32)
             if ids.size and not (ids.min() >= 0 and ids.max() < len(strings)):
-                raise ParsimonError("an attribute names a string that is not there")
+                raise ParsimonError("an attribute refers to a string that does not exist")
             counts = arrays[f"{name}.count"].astype(np.int64).tolist()
             arity = [len(t.tests) for t in expansion.representative]
             if len(counts) != len(arity) or sum(n * k for n, k in zip(counts, arity, strict=True)) != len(
                 ids
             ):
-                raise ParsimonError("the attributes do not fit the templates")
+                raise ParsimonError("the attributes do not match the templates")
             at, parts = 0, []
             for n, k in zip(counts, arity, strict=True):
                 parts.append(ids[at : at + n * k].reshape(n, k))
@@ -240,10 +240,10 @@ class TemplateFeatures:
 
 
 class Session:
-    """Observes columns that share one table of strings; what each string becomes is worked out once.
+    """Observes columns that share one string table; every string is transformed only once.
 
-    While learning, the strings that transforms make go into the same table. Otherwise the columns' table is
-    not the space's own, so every string is translated, and one that the space does not know is −1.
+    During learning, the results of transforms are added to the same table. Otherwise, the columns have a different
+    table from the space, so every string is translated, and a string that is unknown to the space becomes −1.
     """
 
     def __init__(
@@ -270,7 +270,7 @@ class Session:
         templates = self._space.templates
         if X.n_columns < templates.n_columns and X.n_tokens:
             raise ParsimonError(
-                f"the templates name column {templates.n_columns - 1}, but the input has {X.n_columns} "
+                f"the templates refer to column {templates.n_columns - 1}, but the input has {X.n_columns} "
                 f"column{'s' * (X.n_columns != 1)} besides the label (columns are counted from 0)."
             )
         inputs = np.empty((len(templates.views), X.n_tokens), np.int32)
@@ -290,26 +290,25 @@ class Session:
                 return Rows.from_table(expansion.extractor.learn(*given))
             return Rows(*expansion.extractor.apply(*given))
 
-        first = (
-            0 if X.links is not None else 1
-        )  # nothing steps into a first token, but into a first node perhaps
+        # There is no step into the first token of a sequence, but there may be one into the first node of a tree.
+        first = 0 if X.links is not None else 1
         rows = expand(self._space._node, 0), expand(self._space._pair, first)
         return self._with_siblings(Observations(*rows, X.lengths, X.links))
 
     def _with_siblings(self, observations: Observations) -> Observations:
-        """With steps from siblings, where labels depend on theirs."""
+        """Add steps from siblings if labels depend on siblings."""
         siblings = self._space.siblings
         if siblings is None:
             return observations
         if observations.links is None:
-            raise ParsimonError("labels depend on those of siblings, but the input has sequences, not trees.")
+            raise ParsimonError("labels depend on siblings, but the input has sequences, not trees.")
         return SIBLINGS[siblings](observations, self._space.beside)
 
     def _related(self, X: Columns, relation: str, column: int) -> IntArray:
-        """A column as nodes see it that look at others: ``_parent``, for one, where there is none."""
+        """The column values of related nodes; a value such as ``_parent`` if there is no such node."""
         if X.links is None:
             raise ParsimonError(
-                f"a template looks at a node's {relation}, but the input has sequences, not trees."
+                f"a template refers to a node's {relation}, but the input has sequences, not trees."
             )
         related = X.links.related(relation)
         return np.where(related < 0, self._strings.add(f"_{relation}"), X.ids[column][related]).astype(
@@ -317,7 +316,7 @@ class Session:
         )
 
     def _translated(self, i: int, ids: IntArray) -> IntArray:
-        """Column ids → value ids, computing the transform for strings not met before."""
+        """Translate column ids to value ids, computing the transform for new strings."""
         table = self._translate[i]
         if len(table) < len(self._strings):
             table = np.concatenate([table, np.full(len(self._strings) - len(table), -2, np.int32)])

@@ -1,7 +1,7 @@
 """The partial order of templates from coarse to fine, and its Hasse diagram as text (report/hasse_diagram.py draws it).
 
-a ⪯ b says that template b should be in a model only if a is: parts of speech before words, parts of a
-conjunction before the conjunction (Martins et al. 2011, section 3.1 and figure 1).
+a ⪯ b means that template b should be in a model only if a is, too: parts of speech come before words, and the parts of
+a conjunction before the conjunction (Martins et al. 2011, section 3.1 and figure 1).
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ from parsimon.features.transforms import Transform
 
 __all__ = ["Symbol", "TemplateOrder", "default_symbols"]
 
-Symbol: TypeAlias = tuple[
-    int, str
-]  # a column and a transform of it: (0, "shape"); (1, "") is column 1 itself
+Symbol: TypeAlias = tuple[int, str]
+"""A column and a transform of it: (0, "shape"); (1, "") is column 1 itself."""
 
 
-# Columns of treebanks, coarse to fine; each before the word itself.
+# Chains of treebank columns, from coarse to fine; each ends with the word itself.
 ARC_SYMBOLS = (
     ("upos", "xpos", "form"),
     ("upos", "feat", "feats", "form"),
@@ -41,18 +40,18 @@ ARC_SYMBOLS = (
 
 @dataclass(frozen=True, eq=False)
 class TemplateOrder:
-    """A partial order a ⪯ b ("b only if a") of templates: coarse to fine.
+    """A partial order a ⪯ b ("b only if a") of templates, from coarse to fine.
 
-    `names` are the templates as written, in the order and under the names that a `TemplateFeatures` of the
-    same templates gives them. Only templates of tokens are in the order: a label bigram, or another template
-    of steps, is neither coarser nor finer than they are. `less[a, b]` is whether a ⪯ b.
+    `names` are the templates as written, with the same order and names as in a `TemplateFeatures` with the same
+    templates. Only templates for tokens are in the order: a label bigram, or any other template for steps, is neither
+    coarser nor finer than they are. `less[a, b]` is true if a ⪯ b.
 
     >>> from parsimon.features import TemplateSet
     >>> order = TemplateOrder.from_symbols(
     ...     TemplateSet.parse("U:p=%x[0,1]\\nU:w=%x[0,0]\\nU:pp=%x[-1,1]/%x[0,1]\\nU:ww=%x[-1,0]/%x[0,0]\\nB")
     ... )
     >>> print(order.to_text())
-    4 templates from coarse to fine, each after those behind the arrow
+    4 templates from coarse to fine, each after those that its arrow points to
     p
       w   ← p
       pp  ← p
@@ -73,16 +72,16 @@ class TemplateOrder:
     def from_symbols(
         cls, templates: TemplateSet, symbols: Sequence[Sequence[Symbol]] | None = None
     ) -> TemplateOrder:
-        """The order that an order of symbols induces, as in figure 1 of Martins et al. 2011.
+        """The order of templates induced by an order of symbols, as in figure 1 of Martins et al. 2011.
 
-        A symbol is what a test looks at: a column and a transform. `symbols` are chains of them, each from
-        coarse to fine: `[[(1, ""), (0, "")], [(0, "shape"), (0, "")]]` puts column 1 and the shape of the word
-        before the word. Left out, it is `default_symbols(templates)`. A symbol that is in no chain is
-        comparable with itself only, and no test at all comes before every symbol.
+        A symbol is what a test reads: a column and a transform. `symbols` are chains of symbols, each from coarse to
+        fine: `[[(1, ""), (0, "")], [(0, "shape"), (0, "")]]` puts column 1 and the shape of the word before the word.
+        The default is `default_symbols(templates)`. A symbol that is in no chain is comparable only to itself.
 
-        a ⪯ b if each test of a has a test of b of its own, at the same place and at least as fine. ("Of its
-        own" makes word ≺ word ∧ POS where POS ⪯ word.) A bias, without tests, comes before everything.
-        Templates that share their attributes count as one: a ⪯ b if each template of b is finer than one of a.
+        a ⪯ b if the tests of a can be matched one-to-one to tests of b in the same position that are at least as fine.
+        (One-to-one matching ensures word ≺ word ∧ POS even if POS ⪯ word.) A bias has no tests, so it comes before
+        everything. Templates that share their attributes count as one: a ⪯ b if each template of b is finer than some
+        template of a.
         """
         chains = default_symbols(templates) if symbols is None else [_chain(chain) for chain in symbols]
         used = [(column, transform.spec) for column, transform in templates.inputs]
@@ -95,10 +94,10 @@ class TemplateOrder:
         for template in templates:
             if template.of_labels:
                 shared.setdefault(template.skeleton, []).append(template)
-        looks = [[_looks(template, number) for template in group] for group in shared.values()]
+        tested = [[_tested(template, number) for template in group] for group in shared.values()]
         less = [
-            [all(any(_finer(y, x, at_least) for x in coarse) for y in fine) for fine in looks]
-            for coarse in looks
+            [all(any(_finer(y, x, at_least) for x in coarse) for y in fine) for fine in tested]
+            for coarse in tested
         ]
         names = tuple(group[0].source for group in shared.values())
         return cls(names, np.array(less, dtype=bool).reshape(len(names), len(names)))
@@ -107,15 +106,15 @@ class TemplateOrder:
     def from_arcs(
         cls, templates: ArcTemplates, symbols: Sequence[Sequence[str]] = ARC_SYMBOLS
     ) -> TemplateOrder:
-        """The same of templates of arcs; `symbols` are chains of columns, as templates name them, coarse to fine.
+        """The order of arc templates; `symbols` are chains of column names, from coarse to fine.
 
-        Direction and length come before nothing but templates that have them too. By default parts of speech come
-        before all else, and shapes, affixes, lemmas and lower-case forms before forms.
+        A template that tests direction or length comes only before templates that test it, too. By default, parts of
+        speech come before everything else, and shapes, affixes, lemmas and lowercase forms before forms.
 
         >>> from parsimon.features.arc_templates import ArcTemplates
         >>> order = TemplateOrder.from_arcs(ArcTemplates.parse("h.upos+m.upos\\nh.upos+m.form\\nh.upos+m.form+dist"))
         >>> print(order.to_text())
-        3 templates from coarse to fine, each after those behind the arrow
+        3 templates from coarse to fine, each after those that its arrow points to
         h.upos+m.upos
           h.upos+m.form  ← h.upos+m.upos
             h.upos+m.form+dist  ← h.upos+m.form
@@ -125,19 +124,19 @@ class TemplateOrder:
         chains = [[name for name in chain if name in number] for chain in symbols]
         steps = [(number[a], number[b]) for chain in chains for a, b in pairwise(chain)]
         at_least = _closure(list(number), steps).tolist()
-        looks: list[_Looks] = []
+        tested: list[_Tested] = []
         for template in templates:
-            places: _Looks = {}
+            positions: _Tested = {}
             for test in template.tests:
                 symbol = number["" if test.column is None else str(test.column)]
-                places.setdefault((test.place, test.offset), set()).add(symbol)
-            looks.append(places)
-        less = [[_finer(fine, coarse, at_least) for fine in looks] for coarse in looks]
-        return cls(tuple(templates.names), np.array(less, bool).reshape(len(looks), len(looks)))
+                positions.setdefault((test.place, test.offset), set()).add(symbol)
+            tested.append(positions)
+        less = [[_finer(fine, coarse, at_least) for fine in tested] for coarse in tested]
+        return cls(tuple(templates.names), np.array(less, bool).reshape(len(tested), len(tested)))
 
     @classmethod
     def from_pairs(cls, names: Iterable[str], pairs: Iterable[tuple[str, str]]) -> TemplateOrder:
-        """An order by hand: each pair (a, b) says a ⪯ b, and what follows from the pairs holds as well.
+        """An order from pairs (a, b) with a ⪯ b; the relations that follow from the pairs are added.
 
         >>> TemplateOrder.from_pairs(["x", "y", "z"], [("x", "y"), ("y", "z")]).below("x")
         array([0, 1, 2])
@@ -148,48 +147,48 @@ class TemplateOrder:
         return cls(names, _closure(names, steps))
 
     def below(self, a: int | str) -> IntArray:
-        """All b with a ⪯ b, a included: what must go when a goes."""
+        """All b with a ⪯ b, including a: the templates that are dropped if a is dropped."""
         return np.flatnonzero(self.less[self._number(a)])
 
     def above(self, b: int | str) -> IntArray:
-        """All a with a ⪯ b, b included: what must stay when b stays."""
+        """All a with a ⪯ b, including b: the templates that are kept if b is kept."""
         return np.flatnonzero(self.less[:, self._number(b)])
 
     def covers(self) -> list[tuple[int, int]]:
-        """The arcs of the Hasse diagram: a ≺ b with nothing in between."""
+        """The edges of the Hasse diagram: a ≺ b with nothing in between."""
         strict = self.less & ~np.eye(len(self.names), dtype=bool)
         return [(int(a), int(b)) for a, b in np.argwhere(strict & ~_two_steps(strict))]
 
     def roots(self) -> IntArray:
-        """The templates that come after no other."""
+        """The minimal templates, which come after no other."""
         return np.flatnonzero(self.less.sum(axis=0) == 1)
 
     def depth(self) -> IntArray:
-        """The level of each template: 0 for a root, else one more than the deepest that comes before it."""
+        """The level of each template: 0 for a root, otherwise one more than the deepest one before it."""
         depth = np.zeros(len(self.names), np.int64)
-        # What comes before b has fewer before it than b has.
+        # A template that comes before b has fewer predecessors than b.
         for b in np.argsort(self.less.sum(axis=0), kind="stable").tolist():
             before = self.above(b)
             depth[b] = 1 + depth[before[before != b]].max(initial=-1)
         return depth
 
     def short_names(self) -> tuple[str, ...]:
-        """What drawings call the templates: `word[0]` for `U:word[0]=%x[0,0]`."""
+        """Short names of the templates for drawings: `word[0]` for `U:word[0]=%x[0,0]`."""
         short = [_short(name) for name in self.names]
         count = Counter(short)
         return tuple(s if count[s] == 1 else name for s, name in zip(short, self.names, strict=True))
 
     def to_text(self, kept: BoolArray | None = None) -> str:
-        """A line a template, level by level, each with the templates that it comes right after.
+        """One line per template, level by level, each with its immediate predecessors.
 
-        With `kept` (one truth value a template), ● marks templates that are kept and ○ those that are dropped.
+        With `kept` (a mask of templates), ● marks templates that are kept and ○ those that are dropped.
         """
         kept = self.checked(kept)
         names, depth = self.short_names(), self.depth()
         before: list[list[str]] = [[] for _ in names]
         for a, b in self.covers():
             before[b].append(names[a])
-        lines = [f"{tally(len(names), kept)} from coarse to fine, each after those behind the arrow"]
+        lines = [f"{tally(len(names), kept)} from coarse to fine, each after those that its arrow points to"]
         for level in range(int(depth.max()) + 1):
             members = np.flatnonzero(depth == level).tolist()
             width = max(len(names[b]) for b in members)
@@ -204,24 +203,24 @@ class TemplateOrder:
             return _find({name: i for i, name in enumerate(self.names)}, template)
         if not 0 <= template < len(self.names):
             raise ParsimonError(
-                f"there is no template {template} in the order, they are numbered from 0 to {len(self.names) - 1}"
+                f"there is no template {template} in the order; templates are numbered from 0 to {len(self.names) - 1}"
             )
         return template
 
     def checked(self, kept: BoolArray | None) -> BoolArray | None:
-        """Which templates are kept, if that is one truth value for each; refused otherwise."""
+        """The mask `kept` as an array; raises an error unless it has one truth value per template."""
         if kept is None:
             return None
         kept = np.asarray(kept)
         if kept.dtype != bool or kept.shape != (len(self.names),):
             raise ParsimonError(
-                f"kept must be {len(self.names)} truth values, one a template, not {kept.dtype} of shape {kept.shape}"
+                f"kept must be {len(self.names)} truth values, one per template, not {kept.dtype} of shape {kept.shape}"
             )
         return kept
 
 
-# Families of transforms; what loses more comes first. (`case` and `charclass` are not quite lost in `shape`, which
-# does not tell `A` from `IBM`; with their few values they are the coarser all the same.)
+# Families of transforms, from coarse to fine. (`case` and `charclass` are not strictly functions of `shape`, which does
+# not distinguish `A` and `IBM`; they count as coarser because they have so few values.)
 _FAMILIES = (
     ("lower", "lower-ascii"),
     ("lower-ascii",),
@@ -234,10 +233,10 @@ _FAMILIES = (
 
 
 def default_symbols(templates: TemplateSet) -> list[list[Symbol]]:
-    """Chains of the symbols that templates use, coarse to fine, for data whose columns are word, part of speech.
+    """Chains of the symbols in templates, from coarse to fine, for data with the columns word and part of speech.
 
-    Shorter prefixes and suffixes come before longer ones, indicators of case and the like before shapes, what
-    a transform makes of a column before the column itself, and column 1 before column 0.
+    Shorter prefixes and suffixes come before longer ones, indicators such as case before shapes, transforms of a column
+    before the column itself, and column 1 before column 0.
 
     >>> default_symbols(TemplateSet.parse("U0:%f[0,0,\\"shape\\"]\\nU1:%x[0,1]\\nU2:%x[0,0]"))
     [[(0, 'shape'), (0, '')], [(1, ''), (0, '')]]
@@ -261,53 +260,53 @@ def default_symbols(templates: TemplateSet) -> list[list[Symbol]]:
 
 # --- Building an order --------------------------------------------------------------------------------------
 
-# Place (relation, or whether rows count from an end; row) → numbers of symbols.
-_Looks: TypeAlias = dict[Any, set[int]]
+# Position (relation, or whether rows count from an end; row) → numbers of symbols.
+_Tested: TypeAlias = dict[Any, set[int]]
 
 
 def _chain(symbols: Sequence[Symbol]) -> list[Symbol]:
-    """A chain as the user gave it, with every transform in its canonical form."""
+    """The user's chain, with every transform in canonical form."""
     try:
         return [(int(column), Transform.parse(spec).spec) for column, spec in symbols]
     except (TypeError, ValueError) as error:
         if isinstance(error, ParsimonError):
             raise
         raise ParsimonError(
-            f"{symbols!r} is not a chain of symbols: write pairs of a column and a transform from coarse to "
-            "fine, as in [(1, ''), (0, '')], and give a list of such chains"
+            f"{symbols!r} is not a chain of symbols; give a list of chains, each with pairs of a column and a "
+            "transform from coarse to fine, as in [(1, ''), (0, '')]"
         ) from None
 
 
-def _looks(template: Template, number: dict[Symbol, int]) -> _Looks:
-    """Which symbols a template tests where."""
-    looks: _Looks = {}
+def _tested(template: Template, number: dict[Symbol, int]) -> _Tested:
+    """The symbols that a template tests at each position."""
+    tested: _Tested = {}
     for test in template.tests:
         symbol = number[test.column, test.transform.spec]
-        looks.setdefault((test.relation or test.absolute, test.offset), set()).add(symbol)
-    return looks
+        tested.setdefault((test.relation or test.absolute, test.offset), set()).add(symbol)
+    return tested
 
 
-def _finer(fine: _Looks, coarse: _Looks, at_least: list[list[bool]]) -> bool:
-    """Whether every test of `coarse` has a test of its own in `fine`, at the same place and at least as fine."""
+def _finer(fine: _Tested, coarse: _Tested, at_least: list[list[bool]]) -> bool:
+    """Whether the tests of `coarse` can be matched to tests of `fine` in the same position and at least as fine."""
     return coarse.keys() <= fine.keys() and all(
-        _matched(symbols, fine[place], at_least) for place, symbols in coarse.items()
+        _matched(symbols, fine[position], at_least) for position, symbols in coarse.items()
     )
 
 
 def _matched(coarse: set[int], fine: set[int], at_least: list[list[bool]]) -> bool:
-    """Whether each coarse symbol can have a finer one to itself: bipartite matching by augmenting paths."""
-    holder: dict[int, int] = {}  # fine symbol → the coarse one that has it
+    """Whether each coarse symbol can be matched to a different finer one: bipartite matching by augmenting paths."""
+    match: dict[int, int] = {}  # fine symbol → the coarse one matched to it
 
-    def place(c: int, tried: set[int]) -> bool:
+    def augment(c: int, tried: set[int]) -> bool:
         for f in fine - tried:
             if at_least[c][f] and f not in tried:
                 tried.add(f)
-                if f not in holder or place(holder[f], tried):
-                    holder[f] = c
+                if f not in match or augment(match[f], tried):
+                    match[f] = c
                     return True
         return False
 
-    return len(coarse) <= len(fine) and all(place(c, set()) for c in coarse)
+    return len(coarse) <= len(fine) and all(augment(c, set()) for c in coarse)
 
 
 def _closure(names: Sequence[str], steps: Iterable[tuple[int, int]]) -> BoolArray:
@@ -319,17 +318,17 @@ def _closure(names: Sequence[str], steps: Iterable[tuple[int, int]]) -> BoolArra
     try:
         order = list(TopologicalSorter(before).static_order())
     except CycleError as error:
-        circle = " ⪯ ".join(names[i] for i in error.args[1])
-        raise ParsimonError(f"{circle} goes round in a circle, so leave out one of these steps") from None
+        cycle = " ⪯ ".join(names[i] for i in error.args[1])
+        raise ParsimonError(f"{cycle} is a cycle; leave out one of these steps") from None
     less = np.eye(len(names), dtype=bool)
-    for b in order:  # everything before b is complete by now
+    for b in order:  # all predecessors of b are complete by now
         for a in before[b]:
             less[:, b] |= less[:, a]
     return less
 
 
 def _two_steps(relation: BoolArray) -> BoolArray:
-    """Whether there is something between a and b. (As a product of floats: that of truth values is slow.)"""
+    """Whether there is something between a and b. (A product of floats, because that of booleans is slow.)"""
     matrix = relation.astype(np.float32)
     return matrix @ matrix > 0
 
@@ -337,11 +336,13 @@ def _two_steps(relation: BoolArray) -> BoolArray:
 def _check_order(names: tuple[str, ...], less: BoolArray) -> None:
     n = len(names)
     if n == 0:
-        raise ParsimonError("an order needs at least one template of tokens (a line that starts with U or *)")
+        raise ParsimonError(
+            "an order needs at least one template for tokens (a line that starts with U or *)"
+        )
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise ParsimonError(
-            f"template {twice[0]!r} is there more than once, and names must tell templates apart"
+            f"template {twice[0]!r} occurs more than once, but the names of templates must be unique"
         )
     if less.shape != (n, n):
         raise ParsimonError(
@@ -349,20 +350,20 @@ def _check_order(names: tuple[str, ...], less: BoolArray) -> None:
         )
     if not less.diagonal().all():
         a = names[int(np.argmin(less.diagonal()))]
-        raise ParsimonError(f"template {a!r} must come before itself (a ⪯ a), so the diagonal must be true")
+        raise ParsimonError(f"template {a!r} must come before itself (a ⪯ a): the diagonal must be true")
     both = np.argwhere(np.triu(less & less.T, 1))
     if len(both):
         a, b = (names[i] for i in both[0])
         raise ParsimonError(
-            f"templates {a!r} and {b!r} each come before the other, as templates with the same tests do: "
+            f"templates {a!r} and {b!r} come before each other, as templates with the same tests do; "
             "leave one of them out"
         )
     gaps = np.argwhere(_two_steps(less) & ~less)
     if len(gaps):
         a, b = (names[i] for i in gaps[0])
         raise ParsimonError(
-            f"template {a!r} comes before another that comes before {b!r}, but not before {b!r} itself: "
-            "use from_pairs, which adds what follows"
+            f"template {a!r} comes before another that comes before {b!r}, but not before {b!r} itself; "
+            "use from_pairs, which adds such relations"
         )
 
 
@@ -379,7 +380,7 @@ def _find(number: dict[str, int], name: str) -> int:
 
 def _short(name: str) -> str:
     try:
-        # A name by hand need not be a template; one without tests is short already.
+        # A name from the user need not be a template; a template without tests is short already.
         name = Template.parse(name).name if "%" in name else name
     except ParsimonError:
         return name
@@ -387,7 +388,7 @@ def _short(name: str) -> str:
 
 
 def tally(n: int, kept: BoolArray | None) -> str:
-    """How many templates there are, and how many are kept."""
+    """The number of templates, and how many are kept and dropped."""
     what = f"{n} template{'s' * (n != 1)}"
     return what if kept is None else f"{what} ({kept.sum()} kept ●, {n - kept.sum()} dropped ○)"
 

@@ -1,13 +1,13 @@
-"""Feature templates: the language of Wapiti's pattern files and CRF++'s template files, and what it means.
+"""Feature templates: the language of Wapiti's pattern files and CRF++'s template files.
 
-A template says which columns to look at, where, and what to make of them. `U05:%x[-1,0]/%x[0,0]` looks at
-column 0 of the previous and of the current token; where they read `the` and `dog`, it makes the attribute
-`U05:the/dog`. The first letter says which parts of the output the attribute speaks about: the label of the
-token (`U`, a node of the chain), the pair of labels that ends there (`B`, an edge), or both (`*`). In trees there may
-also be pairs of labels of siblings (`S`).
+A template names the columns to read, their positions, and how to combine their values. `U05:%x[-1,0]/%x[0,0]` reads
+column 0 of the previous and the current token; if they are `the` and `dog`, it produces the attribute `U05:the/dog`.
+The first letter names the part of the output to which the attribute applies: the label of the token (`U`, a node of the
+chain), the pair of labels that ends there (`B`, an edge), or both (`*`). In trees, it may also apply to pairs of
+sibling labels (`S`).
 
-This module reads and writes the language; the expansion over a data set is compiled and works on what is
-defined here. `docs/templates.md` describes the language for its users.
+This module reads and writes the language. The expansion over a data set is compiled and uses these definitions.
+`docs/templates.md` describes the language for users.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ KIND_LETTERS: dict[Kind, str] = {"node": "U", "edge": "B", "both": "*", "sibling
 MAX_ROW = 1000
 MAX_COLUMN = 1000
 
-# What C's isspace() calls a space: white space at the ends of a line means nothing.
+# The spaces of C's isspace(): white space at the ends of a line is ignored.
 _SPACE = " \t\n\v\f\r"
 
-# The transform that each command stands for; its quoted argument, if it takes one, completes the spec.
+# The transform of each command; its quoted argument, if any, completes the spec.
 _COMMANDS = {
     "x": "",
     "X": "lower-ascii",
     "t": "test:",
-    "T": "test:",  # "true" and "false" are in lower case already
+    "T": "test:",  # "true" and "false" are already lowercase
     "m": "match:",
     "M": "match-lower:",
     "f": "",
@@ -52,17 +52,19 @@ _TAKES_ARGUMENT = frozenset("tTmMf")
 
 @dataclass(frozen=True)
 class Test:
-    """One look at the data: the transformed value of a column, at a row relative to the current one.
+    """A single test: the transformed value of a column, at a row relative to the current one.
 
-    With `absolute`, rows count from 1 at the first token, and from -1 backwards from the last. In trees a `relation`
-    may take the place of a row: `%x[parent,0]` looks at a node's parent, `%x[parent.previous_sibling,0]` at the sibling
-    before that (see `parsimon.features.links`).
+    With `absolute`, rows count from 1 at the first token, and backwards from -1 at the last. In trees, a `relation` may
+    replace the row: `%x[parent,0]` reads a node's parent, `%x[parent.previous_sibling,0]` the previous sibling of the
+    parent (see `parsimon.features.links`).
 
     >>> str(Test(-1, 0)), str(Test(-1, 0, Transform("shape"), absolute=True))
     ('%x[-1,0]', '%f[@-1,0,"shape"]')
     """
 
-    __test__: ClassVar[bool] = False  # the name is the field's; pytest should not take it for a test case
+    __test__: ClassVar[bool] = (
+        False  # "test" is the term in the field; keeps pytest from collecting the class
+    )
 
     offset: int
     column: int
@@ -74,14 +76,14 @@ class Test:
         if self.relation:
             check_relation(self.relation)
         if abs(self.offset) > MAX_ROW:
-            raise ParsimonError(f"row {self.offset} is too far away, rows go from -{MAX_ROW} to {MAX_ROW}")
+            raise ParsimonError(f"row {self.offset} is out of range; rows go from -{MAX_ROW} to {MAX_ROW}")
         if not 0 <= self.column <= MAX_COLUMN:
-            raise ParsimonError(f"column {self.column} cannot be, columns go from 0 to {MAX_COLUMN}")
+            raise ParsimonError(f"column {self.column} is out of range; columns go from 0 to {MAX_COLUMN}")
 
     def locate(self, position: int, length: int) -> int:
-        """The row looked at from `position` in a sequence of `length` tokens.
+        """The row that is read at `position` in a sequence of `length` tokens.
 
-        A negative row lies before the first token, a row of `length` or more behind the last one.
+        A negative row is before the first token, a row of `length` or more after the last one.
 
         >>> Test(-2, 0).locate(1, length=5), Test(-1, 0, absolute=True).locate(1, length=5)
         (-1, 4)
@@ -106,8 +108,8 @@ class Test:
 class Template:
     """One line of a template file: literal text and tests, in order.
 
-    `pieces` begins with the text of the leading letter and id. `source` is the line as it was written and
-    does not count when templates are compared; left out, it is written from the pieces.
+    `pieces` begins with the text of the leading letter and id. `source` is the line as written; it does not affect
+    comparisons, and by default it is generated from the pieces.
 
     >>> t = Template.parse("U05:%x[-1,0]/%x[0,0]")
     >>> [str(piece) for piece in t.pieces]
@@ -124,59 +126,60 @@ class Template:
         letter = KIND_LETTERS.get(self.kind)
         if letter is None:
             raise ParsimonError(
-                f"template kind {self.kind!r} is unknown, it is one of {', '.join(KIND_LETTERS)}"
+                f"template kind {self.kind!r} is unknown; give one of {', '.join(KIND_LETTERS)}"
             )
         pieces = _joined(self.pieces)
         if not pieces or not str(pieces[0]).startswith(letter):
             raise ParsimonError(
-                f"the pieces of a {self.kind} template start with the letter {letter}: {pieces!r}"
+                f"the pieces of a {self.kind} template must start with the letter {letter}: {pieces!r}"
             )
         for text in (piece for piece in pieces if isinstance(piece, str)):
             if re.search("[%\n\r]", text):
                 raise ParsimonError(
-                    f"the text {text!r} cannot stand in a template: no % and no line break can"
+                    f"the text {text!r} is not allowed in a template; leave out % and line breaks"
                 )
         if isinstance(pieces[-1], str) and pieces[-1] != pieces[-1].rstrip(_SPACE):
             raise ParsimonError(
-                f"the text {pieces[-1]!r} cannot end a template: white space there is dropped"
+                f"the text {pieces[-1]!r} cannot end a template, because trailing white space is dropped"
             )
         object.__setattr__(self, "pieces", pieces)
         object.__setattr__(self, "source", self.source or str(self))
 
     @classmethod
     def parse(cls, text: str) -> Template:
-        """Read one template, without comment."""
+        """Parse a template without a comment."""
         return _parse_template(text.strip(_SPACE))
 
     @property
     def tests(self) -> tuple[Test, ...]:
-        """The tests in the order in which `render` takes their values."""
+        """The tests, in the order in which `render` takes their values."""
         return tuple(piece for piece in self.pieces if isinstance(piece, Test))
 
     @property
     def of_labels(self) -> bool:
-        """Whether attributes go with single labels."""
+        """Whether attributes apply to single labels."""
         return self.kind in ("node", "both")
 
     @property
     def of_pairs(self) -> bool:
-        """Whether attributes go with pairs of labels: of neighbours in a sequence, parents and children, siblings."""
+        """Whether attributes apply to label pairs: of adjacent tokens, parents and children, or siblings."""
         return self.kind != "node"
 
     @property
     def skeleton(self) -> str:
         """The template with a `%` for each test; templates with the same skeleton share their attributes.
 
-        So `U:%x[-1,0]` and `U:%x[1,0]` make a bag of words of the two neighbours, as in CRF++ and Wapiti.
+        For example, `U:%x[-1,0]` and `U:%x[1,0]` make a bag of words of the two adjacent tokens, as in CRF++ and
+        Wapiti.
         """
         return "".join(piece if isinstance(piece, str) else "%" for piece in self.pieces)
 
     @property
     def name(self) -> str:
-        """A short name for people: `U05` for `U05:%x[0,0]`, `U:word[0]` for `U:word[0]=%x[0,0]`.
+        """A short readable name: `U05` for `U05:%x[0,0]`, `U:word[0]` for `U:word[0]=%x[0,0]`.
 
-        It is the id between the letter and the first colon; without one, the text in front of the first
-        test; without that either, the whole line.
+        It is the id between the letter and the first colon; if there is none, the text before the first test; if that
+        is empty, too, the whole line.
         """
         head = str(self.pieces[0])
         identifier, colon, _ = head.partition(":")
@@ -186,10 +189,10 @@ class Template:
         return self.source if len(self.pieces) > 1 and len(label) == 1 else label
 
     def render(self, values: Sequence[str]) -> str:
-        """The attribute that the template makes when its tests give `values`."""
-        holes = len(self.tests)
-        if len(values) != holes:
-            raise ParsimonError(f"template {self.source!r} makes {holes} tests, but got {len(values)} values")
+        """The attribute that the template produces if its tests have the given values."""
+        n_tests = len(self.tests)
+        if len(values) != n_tests:
+            raise ParsimonError(f"template {self.source!r} has {n_tests} tests, but got {len(values)} values")
         remaining = iter(values)
         return "".join(piece if isinstance(piece, str) else next(remaining) for piece in self.pieces)
 
@@ -198,7 +201,7 @@ class Template:
 
 
 def _joined(pieces: Iterable[str | Test]) -> tuple[str | Test, ...]:
-    """The same pieces with neighbouring texts put together and empty ones left out."""
+    """The same pieces, with adjacent texts joined and empty ones removed."""
     joined: list[str | Test] = []
     for piece in pieces:
         if isinstance(piece, str) and joined and isinstance(joined[-1], str):
@@ -210,11 +213,11 @@ def _joined(pieces: Iterable[str | Test]) -> tuple[str | Test, ...]:
 
 @dataclass(frozen=True)
 class TemplateSet(Sequence[Template]):
-    """An immutable sequence of templates, and what they see beyond the ends of a sequence.
+    """An immutable sequence of templates, and their values beyond the ends of a sequence.
 
-    `boundary` is whose values stand there: `"wapiti"` (`_x-1`, `_x+1`) or `"crf++"` (`_B-1`, `_B+1`).
+    `boundary` selects those values: `"wapiti"` (`_x-1`, `_x+1`) or `"crf++"` (`_B-1`, `_B+1`).
 
-    >>> templates = TemplateSet.parse("U00:%x[-1,0]  # the word before\\nU01:%X[0,0]/%x[0,1]\\nB")
+    >>> templates = TemplateSet.parse("U00:%x[-1,0]  # the previous word\\nU01:%X[0,0]/%x[0,1]\\nB")
     >>> len(templates), templates.n_columns, templates.max_reach, templates.names
     (3, 2, 1, ('U00', 'U01', 'B'))
     >>> print((templates + TemplateSet.parse("U02:%f[0,0,\\"suffix:3\\"]")).dumps(), end="")
@@ -233,17 +236,17 @@ class TemplateSet(Sequence[Template]):
         for template in self.templates if self.boundary == "wapiti" else ():
             if any(isinstance(piece, str) and "#" in piece for piece in template.pieces):
                 raise ParsimonError(
-                    f"the # in template {template.source!r} would start a comment in Wapiti's language, "
-                    "so write another character, or use boundary='crf++'"
+                    f"the # in template {template.source!r} would start a comment in Wapiti's language; "
+                    "use another character or boundary='crf++'"
                 )
 
     @classmethod
     def parse(cls, text: str, source: str = "<templates>", boundary: Boundary | None = None) -> TemplateSet:
-        """Read templates from the text of a file; `source` is its name in error messages.
+        """Parse the text of a template file; `source` is its name in error messages.
 
-        With `boundary="crf++"` a `#` is a comment at the start of a line only, as in CRF++; otherwise
-        anywhere, as in Wapiti. Left out, `boundary` is what a line `# parsimon: boundary=...` says, else
-        Wapiti's.
+        With `boundary="crf++"`, a `#` starts a comment only at the beginning of a line, as in CRF++; otherwise it does
+        so anywhere, as in Wapiti. The default `boundary` is the one in a line `# parsimon: boundary=...`, if there is
+        one, or else Wapiti's.
         """
         return _parse_set(text, source, boundary)
 
@@ -251,7 +254,7 @@ class TemplateSet(Sequence[Template]):
     def load(
         cls, path: str | os.PathLike[str], encoding: str = "utf-8", boundary: Boundary | None = None
     ) -> TemplateSet:
-        """Read a template file of Wapiti or CRF++, or one written from `dumps`; see `parse`."""
+        """Read a template file of Wapiti or CRF++, or one written by `dumps`; see `parse`."""
         try:
             text = Path(path).read_bytes().decode(encoding)
         except OSError as error:
@@ -259,7 +262,7 @@ class TemplateSet(Sequence[Template]):
         except (UnicodeDecodeError, LookupError) as error:
             raise ParsimonError(
                 f"template file {os.fspath(path)} cannot be read as {encoding}: {error}; "
-                "name the encoding that it was written in"
+                "give the encoding in which it was written"
             ) from error
         return cls.parse(text, source=os.fspath(path), boundary=boundary)
 
@@ -270,38 +273,38 @@ class TemplateSet(Sequence[Template]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """A short name for each template; where several have the same, the whole lines tell them apart."""
+        """A short name for each template; templates with the same short name get their whole line instead."""
         count = Counter(template.name for template in self.templates)
         return tuple(t.name if count[t.name] == 1 else t.source for t in self.templates)
 
     @property
     def tests(self) -> tuple[Test, ...]:
-        """All the tests of all the templates, repetitions included."""
+        """The tests of all templates, including repetitions."""
         return tuple(test for template in self.templates for test in template.tests)
 
     @property
     def inputs(self) -> tuple[tuple[int, Transform], ...]:
-        """The distinct pairs of a column and a transform that the tests look at, in order of first use."""
+        """The distinct pairs of column and transform in the tests, in order of first use."""
         return tuple(dict.fromkeys((test.column, test.transform) for test in self.tests))
 
     @property
     def views(self) -> tuple[tuple[str, int, Transform], ...]:
-        """The same with the relation by which a column is looked at, which is empty for rows."""
+        """The distinct triples of relation, column and transform; the relation is empty for rows."""
         return tuple(dict.fromkeys((test.relation, test.column, test.transform) for test in self.tests))
 
     @property
     def n_columns(self) -> int:
-        """How many columns the data must have: one more than the highest column looked at."""
+        """The number of columns that the data must have: one more than the highest column in a test."""
         return max((test.column + 1 for test in self.tests), default=0)
 
     @property
     def max_reach(self) -> int:
-        """No test looks further than this beyond either end of a sequence."""
-        # `@1` and `@-1` are tokens of every sequence; `@0` is the place before the first one.
+        """The maximum distance of a test beyond either end of a sequence."""
+        # `@1` and `@-1` are tokens of every sequence; `@0` is the position before the first one.
         return max((abs(abs(t.offset) - 1) if t.absolute else abs(t.offset) for t in self.tests), default=0)
 
     def with_siblings(self) -> TemplateSet:
-        """The same and, if nothing is said about siblings yet, for them what is said about parents and children.
+        """These templates and, unless some are for siblings already, those for label pairs repeated for siblings.
 
         >>> TemplateSet.parse("U:%x[0,0]\\nB:%x[0,1]").with_siblings().names
         ('U:%x[0,0]', 'B:%x[0,1]', 'S:%x[0,1]')
@@ -312,9 +315,9 @@ class TemplateSet(Sequence[Template]):
         return self + TemplateSet(tuple(Template("sibling", each) for each in pieces), self.boundary)
 
     def boundary_value(self, distance: int, after: bool) -> str:
-        """What a column holds `distance` tokens before the first or after the last token (1 is the nearest).
+        """The value of a column `distance` tokens before the first or after the last token (1 is the nearest).
 
-        A test's transform applies to it as to any other value, which is what Wapiti does.
+        The transform of a test applies to it as to any other value, as in Wapiti.
 
         >>> wapiti, crfpp = TemplateSet(()), TemplateSet((), boundary="crf++")
         >>> [wapiti.boundary_value(d, after=False) for d in (1, 4, 5, 6)]
@@ -324,7 +327,7 @@ class TemplateSet(Sequence[Template]):
         """
         if distance < 1:
             raise ParsimonError(
-                f"distance {distance} is not beyond an end of the sequence, it must be 1 or more"
+                f"distance is {distance}, which is not beyond an end of the sequence; give 1 or more"
             )
         sign = "+" if after else "-"
         if self.boundary == "crf++":
@@ -337,7 +340,7 @@ class TemplateSet(Sequence[Template]):
         if self.boundary != other.boundary:
             raise ParsimonError(
                 f"cannot add templates with boundary {other.boundary!r} to templates with boundary "
-                f"{self.boundary!r}: give both the same, as in TemplateSet(other, boundary={self.boundary!r})"
+                f"{self.boundary!r}; give both the same, as in TemplateSet(other, boundary={self.boundary!r})"
             )
         return TemplateSet(self.templates + other.templates, self.boundary)
 
@@ -358,8 +361,8 @@ class TemplateSet(Sequence[Template]):
 
 
 def as_templates(templates: str | os.PathLike[str] | TemplateSet) -> TemplateSet:
-    """A template set, a preset by name, or a file."""
-    from parsimon.features.presets import get_preset, preset_names  # which are made of templates
+    """A template set from a template set, the name of a preset, or a file."""
+    from parsimon.features.presets import get_preset, preset_names  # presets import this module
 
     if isinstance(templates, TemplateSet):
         return templates
@@ -367,7 +370,7 @@ def as_templates(templates: str | os.PathLike[str] | TemplateSet) -> TemplateSet
         return get_preset(templates)
     if isinstance(templates, str) and not Path(templates).exists():
         raise ParsimonError(
-            f"there is no template file {templates!r} and no preset of that name; "
+            f"there is no template file {templates!r} and no preset with that name; "
             f"presets are {', '.join(preset_names())}."
         )
     return TemplateSet.load(templates)
@@ -375,13 +378,13 @@ def as_templates(templates: str | os.PathLike[str] | TemplateSet) -> TemplateSet
 
 # --- Reading a file -----------------------------------------------------------------------------------------
 
-# Everything up to the first # that is not inside the quoted argument of a command.
+# Everything before the first # that is not in the quoted argument of a command.
 _BEFORE_COMMENT = re.compile(r'(?:%\w\[[^]"#]*"(?:[^"\\]|\\.)*"|[^#])*')
 _HEADER = re.compile(r"#\s*parsimon:\s*boundary\s*=\s*(\S*)\s*")
 
 
 def _parse_set(text: str, source: str, boundary: Boundary | None) -> TemplateSet:
-    # Not str.splitlines(), for which a form feed and a dozen other characters end a line as well.
+    # Not str.splitlines(), which also splits at form feeds and other characters.
     lines = re.split("\r\n|\n|\r", text.removeprefix("\ufeff"))
     chosen = _check_boundary(boundary or "wapiti")
     templates: list[Template] = []
@@ -399,7 +402,7 @@ def _parse_set(text: str, source: str, boundary: Boundary | None) -> TemplateSet
             raise ParsimonError(f"{source}, line {number}: {error}") from None
     if not templates:
         raise ParsimonError(
-            f"{source} contains no template: it needs at least one line that starts with U, B or *, "
+            f"{source} contains no template; it needs at least one line that starts with U, B or *, "
             "such as U00:%x[0,0]"
         )
     return TemplateSet(tuple(templates), chosen)
@@ -407,7 +410,7 @@ def _parse_set(text: str, source: str, boundary: Boundary | None) -> TemplateSet
 
 def _check_boundary(name: str) -> Boundary:
     if name not in get_args(Boundary):
-        raise ParsimonError(f"boundary {name!r} is unknown, it is 'wapiti' or 'crf++'")
+        raise ParsimonError(f"boundary {name!r} is unknown; give 'wapiti' or 'crf++'")
     return cast(Boundary, name)
 
 
@@ -445,35 +448,35 @@ def _parse_template(line: str) -> Template:
 
 
 def _parse_test(line: str, start: int) -> tuple[Test, int]:
-    """Read the command at `start`; returns where the text after it begins."""
+    """Parse the command at `start`; also returns the position after it."""
     command = line[start + 1 : start + 2]
     if command not in _COMMANDS:
         known = ", ".join(f"%{letter}" for letter in _COMMANDS)
-        raise ParsimonError(f"unknown command '%{command}' in {line!r}, the commands are {known}")
+        raise ParsimonError(f"unknown command '%{command}' in {line!r}; the commands are {known}")
     place = _PLACE.match(line, start + 2)
     if place is None:
         raise ParsimonError(
-            f"{line[start:]!r} must give a row and a column in brackets, as in {_example(command)}"
+            f"{line[start:]!r} needs a row and a column in brackets, as in {_example(command)}"
         )
     argument, end = _parse_argument(line, command, place.end())
     if line[end : end + 1] != "]":
-        raise ParsimonError(f"missing ] after {line[start:end]!r}, write it as in {_example(command)}")
+        raise ParsimonError(f"missing ] after {line[start:end]!r}; write it as in {_example(command)}")
     at, row, column = place.groups()
     transform = Transform.parse(_COMMANDS[command] + argument)
     if row[0].isalpha():
         if at:
             raise ParsimonError(
-                f"{line[start : end + 1]!r} names {row!r}, which has no end to count from: drop the @"
+                f"{line[start : end + 1]!r} combines @ with {row!r}, but @ is only for row numbers; drop the @"
             )
         return Test(0, int(column), transform, relation=row), end + 1
     return Test(int(row), int(column), transform, absolute=at == "@"), end + 1
 
 
 def _parse_argument(line: str, command: str, position: int) -> tuple[str, int]:
-    """Read the quoted argument, if the command takes one; returns where the text after it begins."""
+    """Parse the quoted argument, if the command takes one; also returns the position after it."""
     if command not in _TAKES_ARGUMENT:
         if line[position : position + 1] == ",":
-            raise ParsimonError(f"%{command} takes a row and a column only, as in {_example(command)}")
+            raise ParsimonError(f"%{command} takes only a row and a column, as in {_example(command)}")
         return "", position
     found = _ARGUMENT.match(line, position)
     if found is None:

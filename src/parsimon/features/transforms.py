@@ -1,10 +1,10 @@
-"""What a template may do to a value before it becomes part of an attribute: lower-case it, take its shape.
+"""Transforms of a value before it becomes part of an attribute, such as its lowercase form or its shape.
 
-A transform is a function from string to string with a name, and perhaps an argument, so that it can be
-written in a template file (`%f[0,0,"suffix:3"]`) and in a model file, and read back. It is applied once to
-each *distinct* value of a column, never once per token.
+A transform is a named function from string to string, possibly with an argument, so that it can be written in a
+template file (`%f[0,0,"suffix:3"]`) or a model file and read back. It is applied once to each *distinct* value of a
+column, not once per token.
 
-The little regular expressions of Wapiti's `%t` and `%m` are here too, as the transforms `test`, `match` and
+The simple regular expressions of Wapiti's `%t` and `%m` are here, too, as the transforms `test`, `match` and
 `match-lower`.
 """
 
@@ -25,7 +25,7 @@ __all__ = ["IDENTITY", "Transform", "known_transforms", "wapiti_regexp"]
 
 @dataclass(frozen=True)
 class Transform:
-    """A named function from string to string; `spec` is its canonical text, and all there is to store.
+    """A named function from string to string, defined entirely by its canonical text `spec`.
 
     >>> Transform.parse("shape")("Confidence"), Transform.parse("suffix:03")("tokens")
     ('Aa', 'ens')
@@ -50,7 +50,7 @@ class Transform:
 
     @property
     def argument(self) -> str:
-        """The part of `spec` after the colon, empty when the transform takes no argument."""
+        """The part of `spec` after the colon, empty if the transform takes no argument."""
         return self.spec.partition(":")[2]
 
     def __call__(self, value: str) -> str:
@@ -70,7 +70,7 @@ def identity(value: str) -> str:
 
 
 def lower(value: str) -> str:
-    """The value in lower case, in any script: `Élan` becomes `élan`."""
+    """The lowercase form, in any script: `Élan` becomes `élan`."""
     return value.lower()
 
 
@@ -78,17 +78,17 @@ _TO_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
 def lower_ascii(value: str) -> str:
-    """A–Z in lower case and nothing else, as Wapiti's `%X`: `Élan Vital` becomes `Élan vital`."""
+    """Only A–Z to lowercase, as in Wapiti's `%X`: `Élan Vital` becomes `Élan vital`."""
     return value.translate(_TO_ASCII_LOWER)
 
 
 def shape(value: str) -> str:
-    """The types of the characters, repetitions removed: `Aa` for `Confidence`, `0,0+,0+` for `2,664,098`.
+    """The character types without repetitions: `Aa` for `Confidence`, `0,0+,0+` for `2,664,098`.
 
-    A capital letter becomes `A`, any other letter (or mark on a letter) `a`, a digit `0`; every other
-    character stands for itself. A run of one type becomes a single character. Runs of digits and of
-    punctuation leave a `+` behind, runs of letters do not: this is the rule that gives both examples of
-    Martins et al. (2011, section 5), and it keeps `.` and `...` apart.
+    A capital letter becomes `A`, any other letter (or mark on a letter) `a`, and a digit `0`; every other character
+    stays as it is. A run of one type is collapsed into a single character. Runs of digits and punctuation get a `+`,
+    runs of letters do not: this rule reproduces both examples of Martins et al. (2011, section 5), and it distinguishes
+    `.` and `...`.
     """
     collapsed = []
     for kind, run in groupby(value, _character_type):
@@ -105,7 +105,7 @@ def _character_type(character: str) -> str:
 
 
 def charclass(value: str) -> str:
-    """One word for the whole token, its punctuation set aside.
+    """A class for the whole token, ignoring its punctuation.
 
     | class | letters and digits in the token | examples |
     |---|---|---|
@@ -113,10 +113,10 @@ def charclass(value: str) -> str:
     | `punct` | none | `.` `--` `$` |
     | `number` | digits only | `7` `1,000` `3:30` |
     | `alnum` | digits and letters | `3rd` `B2B` |
-    | `init-cap` | a capital, then lower-case letters only (or nothing) | `The` `A` `Corp.` |
+    | `init-cap` | a capital, then only lowercase letters (or none) | `The` `A` `Corp.` |
     | `all-caps` | two or more capitals | `IBM` `U.S.` |
-    | `lower` | lower-case letters | `dog` `don't` |
-    | `mixed` | upper and lower case in another order | `iPhone` `McGill` |
+    | `lower` | lowercase letters | `dog` `don't` |
+    | `mixed` | uppercase and lowercase in any other order | `iPhone` `McGill` |
     | `uncased` | letters of a script without case | `東京` |
     """
     types = {_character_type(character) for character in value}
@@ -128,7 +128,7 @@ def charclass(value: str) -> str:
 
 
 def _letter_case(value: str) -> str:
-    """`lower`, `init-cap`, `all-caps` or `mixed`, by the letters alone; empty when none of them has a case."""
+    """`lower`, `init-cap`, `all-caps` or `mixed`, based only on letters; empty if no letter has a case."""
     letters = "".join(character for character in value if character.isalpha())
     if letters.islower():
         return "lower"
@@ -139,13 +139,13 @@ def _letter_case(value: str) -> str:
     return "mixed" if letters.lower() != letters.upper() else ""
 
 
-# What a test sees beyond the ends of a sequence (`TemplateSet.boundary_value`). The indicators below leave it
-# as it is: a capital at the start of a sentence says little, and `lower` for the token before would hide that.
+# The values beyond the ends of a sequence (`TemplateSet.boundary_value`). The indicators below leave them as they are:
+# a capital at the start of a sentence means little, and `lower` for the previous token would hide the boundary.
 _BOUNDARY = re.compile(r"_[xB][+-][1-8#]")
 
 
 def case(value: str) -> str:
-    """The case of the letters, whatever else is in the token.
+    """The case of the letters, regardless of other characters in the token.
 
     `lower`, `init-cap`, `all-caps` and `mixed` as in `charclass`, and `none` for a token without cased letters.
     """
@@ -155,17 +155,17 @@ def case(value: str) -> str:
 
 
 def has_digit(value: str) -> str:
-    """`true` if a digit is in the token, in any script, else `false`."""
+    """`true` if the token contains a digit, in any script, otherwise `false`."""
     return _contains(value, "N")
 
 
 def has_punct(value: str) -> str:
-    """`true` if punctuation or a symbol (`$`, `+`) is in the token, in any script, else `false`."""
+    """`true` if the token contains punctuation or a symbol (`$`, `+`), in any script, otherwise `false`."""
     return _contains(value, "PS")
 
 
 def _contains(value: str, categories: str) -> str:
-    """Whether a character of one of these Unicode categories is in the value."""
+    """Whether the value contains a character in one of these Unicode categories."""
     if _BOUNDARY.fullmatch(value):
         return value
     found = any(unicodedata.category(character)[0] in categories for character in value)
@@ -173,17 +173,17 @@ def _contains(value: str, categories: str) -> str:
 
 
 def prefix(value: str, length: int) -> str:
-    """The first N characters, or the whole value when it is shorter."""
+    """The first N characters, or the whole value if it is shorter."""
     return value[:length]
 
 
 def suffix(value: str, length: int) -> str:
-    """The last N characters, or the whole value when it is shorter."""
+    """The last N characters, or the whole value if it is shorter."""
     return value[-length:]
 
 
 def matches(value: str, pattern: re.Pattern[str]) -> str:
-    """Wapiti's `%t`: `true` if the regular expression matches somewhere in the value, else `false`."""
+    """Wapiti's `%t`: `true` if the regular expression matches anywhere in the value, otherwise `false`."""
     return "true" if pattern.search(value) else "false"
 
 
@@ -194,13 +194,13 @@ def match(value: str, pattern: re.Pattern[str]) -> str:
 
 
 def match_lower(value: str, pattern: re.Pattern[str]) -> str:
-    """Wapiti's `%M`: like `match`, the result with A–Z in lower case."""
+    """Wapiti's `%M`: like `match`, with A–Z in the result converted to lowercase."""
     return lower_ascii(match(value, pattern))
 
 
 # --- Wapiti's regular expressions ---------------------------------------------------------------------------
 
-# The classes are those of C's <ctype.h> in the C locale; the capital letter is the complement.
+# The classes are those of C's <ctype.h> in the C locale; a capital letter means the complement.
 _CLASSES = {
     "a": string.ascii_letters,
     "d": string.digits,
@@ -210,23 +210,23 @@ _CLASSES = {
     "u": string.ascii_uppercase,
     "w": string.ascii_letters + string.digits,
 }
-# One character to match, plain or escaped, and how often. Wapiti tries zero repetitions first for `*`, and
-# one occurrence first for `?`, so the star is lazy and the question mark greedy.
+# A single character, plain or escaped, and its quantifier. Wapiti tries zero repetitions first for `*` and one
+# occurrence first for `?`, so the star is lazy and the question mark is greedy.
 _ATOM = re.compile(r"(\\.|[^*?\\])([*?]?)", re.DOTALL)
 _REPEAT = {"": "", "*": "*?", "?": "?"}
 
 
 def wapiti_regexp(text: str) -> re.Pattern[str]:
-    r"""Translate a regular expression of Wapiti's dialect into one of Python's.
+    r"""Translate a regular expression from Wapiti's dialect to Python's.
 
-    `.` is any character; `\d \a \w \l \u \p \s` are a digit, letter, letter or digit, lower-case letter,
-    upper-case letter, punctuation and space of ASCII, and `\D \A ...` their complements; `\` before another
-    character, and every other character, stand for the character itself. `^` at the very beginning and `$`
-    at the very end are anchors; `*` repeats the previous single character, as few times as will do; `?`
-    makes it optional. Nothing else is special: `+ ( ) [ ] { } |` match themselves.
+    `.` is any character; `\d \a \w \l \u \p \s` are an ASCII digit, letter, letter or digit, lowercase letter,
+    uppercase letter, punctuation mark and space, and `\D \A ...` are their complements. `\` before any other character,
+    and every other character, match the character itself. `^` at the beginning and `$` at the end are anchors; `*`
+    repeats the previous character as few times as possible; `?` makes it optional. Nothing else is special:
+    `+ ( ) [ ] { } |` match themselves.
 
-    Two things differ from Wapiti's own matcher: one character is one character, not one byte of its UTF-8
-    form, and the length of a match is right where Wapiti counts a failed attempt twice (`a?ab` on `ab`).
+    There are two differences from Wapiti's own matcher: it matches characters, not bytes of UTF-8, and the length of a
+    match is correct in cases where Wapiti counts a failed attempt twice (`a?ab` on `ab`).
 
     >>> wapiti_regexp(r"\u\l*$").search("Mc Gill")[0]
     'Gill'
@@ -249,12 +249,12 @@ def wapiti_regexp(text: str) -> re.Pattern[str]:
 
 def _stray(character: str) -> str:
     if character == "\\":
-        return "the backslash at the end escapes nothing, write \\\\ to match a backslash"
-    return f"{character} must follow the one character that it repeats, write \\{character} to match itself"
+        return "the backslash at the end escapes nothing; write \\\\ to match a backslash"
+    return f"{character} must follow the character that it repeats; write \\{character} to match {character}"
 
 
 def _single(atom: str) -> str:
-    """Python's expression for one character to match: a dot, an escape, or the character itself."""
+    """The Python pattern for a single character: a dot, an escape, or the character itself."""
     if atom == ".":
         return "."
     letter = atom[-1]
@@ -272,7 +272,7 @@ Bind = Callable[[str, str | None], tuple[str, Function]]  # (name, argument) →
 
 @dataclass(frozen=True)
 class Definition:
-    """A name that a spec may use: how it is written, how it becomes a function, and what it does."""
+    """The definition of a transform: its syntax, how to make a function from it, and a summary."""
 
     form: str
     bind: Bind
@@ -280,12 +280,12 @@ class Definition:
 
 
 def _plain(function: Function) -> Bind:
-    """A transform without argument."""
+    """A transform without an argument."""
 
     def bind(name: str, argument: str | None) -> tuple[str, Function]:
         if argument is not None:
             raise ParsimonError(
-                f"transform {name!r} takes no argument, so write {name!r} and not {name + ':' + argument!r}"
+                f"transform {name!r} takes no argument; write {name!r} instead of {name + ':' + argument!r}"
             )
         return name, function
 
@@ -307,7 +307,7 @@ def _counted(function: Callable[[str, int], str]) -> Bind:
             found = "nothing" if argument is None else repr(argument)
             raise ParsimonError(
                 f"transform {name!r} needs a number of characters from 1 to {_LONGEST_AFFIX}, "
-                f"as in '{name}:3', and got {found}"
+                f"as in '{name}:3', but got {found}"
             )
         length = int(argument)
         return f"{name}:{length}", lambda value: function(value, length)
@@ -316,14 +316,16 @@ def _counted(function: Callable[[str, int], str]) -> Bind:
 
 
 def _regexp(function: Callable[[str, re.Pattern[str]], str]) -> Bind:
-    """A transform whose argument is a regular expression of Wapiti's."""
+    """A transform whose argument is a regular expression in Wapiti's dialect."""
 
     def bind(name: str, argument: str | None) -> tuple[str, Function]:
         if argument is None:
             raise ParsimonError(f"transform {name!r} needs a regular expression, as in '{name}:^.?.?'")
         if "\n" in argument or "\r" in argument:
-            raise ParsimonError(f"transform {name!r} cannot look for a line break: no token contains one")
-        # A quotation mark is written \" in a template file; `\\.` steps over what is escaped already.
+            raise ParsimonError(
+                f"transform {name!r} cannot match a line break, because no token contains one"
+            )
+        # A quotation mark is written \" in a template file; `\\.` skips characters that are already escaped.
         canonical = re.sub(r'\\.|"', lambda found: '\\"' if found[0] == '"' else found[0], argument)
         pattern = wapiti_regexp(canonical)
         return f"{name}:{canonical}", lambda value: function(value, pattern)
@@ -333,10 +335,12 @@ def _regexp(function: Callable[[str, re.Pattern[str]], str]) -> Bind:
 
 _REGISTRY: dict[str, Definition] = {
     "": Definition("", _plain(identity), "the value as it is"),
-    "lower": Definition("lower", _plain(lower), "lower case, in any script"),
-    "lower-ascii": Definition("lower-ascii", _plain(lower_ascii), "A–Z to lower case, as Wapiti's %X"),
-    "shape": Definition("shape", _plain(shape), "types of characters: Confidence → Aa, 2,664,098 → 0,0+,0+"),
-    "charclass": Definition("charclass", _plain(charclass), "one class for the token: init-cap, number, ..."),
+    "lower": Definition("lower", _plain(lower), "lowercase, in any script"),
+    "lower-ascii": Definition("lower-ascii", _plain(lower_ascii), "A–Z to lowercase, as in Wapiti's %X"),
+    "shape": Definition("shape", _plain(shape), "character types: Confidence → Aa, 2,664,098 → 0,0+,0+"),
+    "charclass": Definition(
+        "charclass", _plain(charclass), "a class for the whole token: init-cap, number, ..."
+    ),
     "case": Definition(
         "case", _plain(case), "the case of the letters: lower, init-cap, all-caps, mixed, none"
     ),
@@ -347,13 +351,13 @@ _REGISTRY: dict[str, Definition] = {
     "test": Definition("test:REGEXP", _regexp(matches), "true or false: does it match? Wapiti's %t"),
     "match": Definition("match:REGEXP", _regexp(match), "the first part that matches, Wapiti's %m"),
     "match-lower": Definition(
-        "match-lower:REGEXP", _regexp(match_lower), "the same in lower case, Wapiti's %M"
+        "match-lower:REGEXP", _regexp(match_lower), "the first part that matches, in lowercase, Wapiti's %M"
     ),
 }
 
 
 def known_transforms() -> dict[str, str]:
-    """How each transform is written, and one line on what it does.
+    """The syntax of each transform, and a one-line summary.
 
     >>> known_transforms()["prefix:N"]
     'the first N characters'
@@ -363,11 +367,11 @@ def known_transforms() -> dict[str, str]:
 
 @lru_cache(maxsize=4096)
 def _resolve(spec: str) -> tuple[str, Function]:
-    """The canonical form of a spec, and the function it stands for."""
+    """The canonical form of a spec, and its function."""
     name, colon, argument = spec.partition(":")
     if name not in _REGISTRY:
         forms = ", ".join(form for form in known_transforms() if form)
-        raise ParsimonError(f"unknown transform {spec!r}: there are {forms}")
+        raise ParsimonError(f"unknown transform {spec!r}; transforms are {forms}")
     return _REGISTRY[name].bind(name, argument if colon else None)
 
 

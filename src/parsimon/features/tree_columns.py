@@ -1,4 +1,4 @@
-"""Trees as columns: nodes with their columns, laid end to end, and who is whose parent."""
+"""Trees as columns: the columns of all nodes, concatenated, and the parent of every node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from parsimon.features.links import Links
 
 
 def tree_columns(trees: Iterable[tuple[Sequence[Any], Sequence[int]]]) -> Columns:
-    """Columns of trees, each given as its nodes and the number of every node's parent among them (−1 for roots).
+    """Columns of trees, each given as a list of nodes and a list with the index of each node's parent (−1 for roots).
 
     >>> from parsimon.features.tree_columns import tree_columns
     >>> X = tree_columns([([("div", ""), ("a", "Home")], [-1, 0]), ([("p", "Hello")], [-1])])
@@ -25,12 +25,10 @@ def tree_columns(trees: Iterable[tuple[Sequence[Any], Sequence[int]]]) -> Column
     nodes, parents = [], []
     for i, tree in enumerate(trees):
         if not isinstance(tree, tuple | list) or len(tree) != 2:
-            raise ParsimonError(
-                f"tree {i} must be a pair: a list of nodes, and a list with each node's parent."
-            )
+            raise ParsimonError(f"tree {i} must be a pair of lists: the nodes, and the parent of each node.")
         if len(tree[0]) != len(tree[1]):
             raise ParsimonError(
-                f"tree {i} has {len(tree[0])} nodes but {len(tree[1])} parents; give one each, -1 for roots."
+                f"tree {i} has {len(tree[0])} nodes but {len(tree[1])} parents; give one per node, -1 for roots."
             )
         nodes.append(tree[0])
         parents.append(np.asarray(tree[1], np.int64).reshape(-1))
@@ -39,7 +37,7 @@ def tree_columns(trees: Iterable[tuple[Sequence[Any], Sequence[int]]]) -> Column
 
 
 def with_parents(columns: Columns, parent: IntArray) -> Columns:
-    """Columns of sequences made trees; parents are numbered within each."""
+    """Turn sequences into trees; parents are numbered within each tree."""
     first = np.repeat(offsets_of(columns.lengths)[:-1], columns.lengths)
     absolute = np.where(parent < 0, parent, parent + first)
     check_parents(absolute, columns.lengths.astype(np.int64))
@@ -47,12 +45,11 @@ def with_parents(columns: Columns, parent: IntArray) -> Columns:
 
 
 def parents_from_column(
-    columns: Columns, column: int, place: Callable[[int], str] = "node {}".format
+    columns: Columns, column: int, where: Callable[[int], str] = "node {}".format
 ) -> Columns:
-    """Trees from columns one of which has each node's parent: its number within the tree, counted from 0, or −1.
+    """Trees from columns in which one column has the parent of each node, numbered from 0 within the tree, or −1.
 
-    The column stays where it is. `place` says where a node was read (``trees.txt, line 7``), for what is said about
-    mistakes.
+    The column itself is kept. For error messages, `where` gives the location of a node (``trees.txt, line 7``).
 
     >>> from parsimon.features.columns import Columns
     >>> from parsimon.features.tree_columns import parents_from_column
@@ -63,8 +60,8 @@ def parents_from_column(
         return Columns(columns.ids, columns.lengths, columns.strings, Links.from_parents([]))
     if not 0 <= column < columns.n_columns:
         raise ParsimonError(
-            f"{place(0)}: there are {columns.n_columns} columns, so there is no column {column} with parents (columns "
-            "are counted from 0); name it with --parent-column."
+            f"{where(0)}: there are {columns.n_columns} columns, so there is no column {column} with parents (columns "
+            "are counted from 0); give the right column with --parent-column."
         )
     numbers, inverse = np.unique(columns.ids[column], return_inverse=True)
     texts = columns.strings.get_all(np.ascontiguousarray(numbers))
@@ -75,15 +72,15 @@ def parents_from_column(
     if len(wrong):
         node = int(wrong[0])
         raise ParsimonError(
-            f"{place(node)}: the parent is {texts[inverse[node]]!r}, but column {column} must have the number of a "
+            f"{where(node)}: the parent is {texts[inverse[node]]!r}, but column {column} must have the number of a "
             f"node of the same tree, from 0 to {size[node] - 1}, or -1 for a root."
         )
     first = np.repeat(offsets_of(columns.lengths)[:-1], columns.lengths)
     absolute = np.where(parent < 0, -1, parent + first)
-    looping = in_cycles(absolute)
-    if len(looping):
+    cyclic = in_cycles(absolute)
+    if len(cyclic):
         raise ParsimonError(
-            f"{place(int(looping[0]))}: this node is its own ancestor; parents must lead to a root, whose parent is -1."
+            f"{where(int(cyclic[0]))}: this node is its own ancestor; parents must lead to a root, whose parent is -1."
         )
     return Columns(columns.ids, columns.lengths, columns.strings, Links.from_parents(absolute))
 

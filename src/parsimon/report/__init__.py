@@ -1,1 +1,1 @@
-"""Reports for people and programs: progress while training, tables of results, logs."""
+"""Reports for users and programs: progress during training, tables of results, pages, drawings and logs."""

@@ -1,4 +1,4 @@
-"""Evaluations of document classifiers, and document models, as plain text tables and as records for JSON."""
+"""Document models and evaluations of document classifiers as plain text tables and as JSON records."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def evaluation_text(evaluation: Evaluation) -> str:
-    """Accuracy, a line a label, and the confusion matrix if it fits a terminal.
+    """Accuracy, one line per label, and the confusion matrix if it fits in a terminal.
 
-    Every document is a sequence of one label.
+    Every document is a sequence with one label.
     """
     head = (
         f"processed {evaluation.tokens} documents\n"
@@ -45,12 +45,12 @@ def evaluation_text(evaluation: Evaluation) -> str:
 
 
 def confusions(evaluation: Evaluation) -> str:
-    """The most frequent mistakes."""
+    """The most frequent errors."""
     return frequent_confusions(evaluation, "document")
 
 
 def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
-    """The evaluation for JSON; precision, recall and F1 are means over labels, each counting the same."""
+    """The evaluation as a JSON record; precision, recall and F1 are unweighted means over labels."""
     return {
         "scored": "documents",
         "documents": evaluation.tokens,
@@ -64,7 +64,7 @@ def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def summary_text(name: str, size: int, summary: Mapping[str, Any]) -> str:
-    """What a model is: how many of the words are left, and how it was trained."""
+    """A summary of a model: how many words have a weight, and how it was trained."""
     training = summary["training"]
     pairs = [
         ("model", f"{name} ({file_size(size)})"),
@@ -82,8 +82,8 @@ def summary_text(name: str, size: int, summary: Mapping[str, Any]) -> str:
     if training.get("loss"):
         pairs.append(("by", settings_text(training)))
     if training.get("relevant_groups") is not None:
-        told = of(training["relevant_groups"], training.get("groups_in_all"))
-        pairs.append((f"{training['groups']}s", f"{told} found relevant"))
+        relevant = of(training["relevant_groups"], training.get("groups_in_all"))
+        pairs.append((f"{training['groups']}s", f"{relevant} found relevant"))
     if training.get("objective") is not None:
         pairs.append(("objective", objective_text(training)))
     if training.get("status"):
@@ -93,16 +93,16 @@ def summary_text(name: str, size: int, summary: Mapping[str, Any]) -> str:
 
 def settings_text(training: Mapping[str, Any]) -> str:
     """For instance ``log loss, penalty sentence, l1 0.1, sentence 0.5``."""
-    said = [f"{training['loss']} loss"]
+    settings = [f"{training['loss']} loss"]
     if training.get("penalty"):
-        said.append(f"penalty {training['penalty']}")
-    said += [f"{k} {training[k]:g}" for k in ("l1", "l2", "sentence", "rho") if training.get(k)]
-    said += [f"{k} {training[k]}" for k in ("groups", "group_weight", "stopping") if training.get(k)]
-    return ", ".join(said).replace("_", " ")
+        settings.append(f"penalty {training['penalty']}")
+    settings += [f"{k} {training[k]:g}" for k in ("l1", "l2", "sentence", "rho") if training.get(k)]
+    settings += [f"{k} {training[k]}" for k in ("groups", "group_weight", "stopping") if training.get(k)]
+    return ", ".join(settings).replace("_", " ")
 
 
 def shares_table(shares: Sequence[WordShare]) -> str:
-    """How many words speak for and against each label."""
+    """The number of words for and against each label."""
     rows = [
         (s.label, f"{s.bias:+.4f}", f"{s.words_for:,}", f"{s.words_against:,}", f"{s.total:,.2f}")
         for s in shares
@@ -111,7 +111,7 @@ def shares_table(shares: Sequence[WordShare]) -> str:
 
 
 def words_table(heaviest: Mapping[str, Sequence[WordWeight]]) -> str:
-    """The heaviest words of each label, side by side while they fit, and else one label after the other."""
+    """The words with the largest weights for each label, side by side if there are at most four labels."""
     blocks = list(heaviest.items())
     at_once = 4 if len(blocks) <= 4 else 1
     parts = []

@@ -1,4 +1,4 @@
-"""Explained documents in a terminal: sentences shaded by what they do for the label, heavy words bold."""
+"""Explained documents in a terminal: sentences shaded by their contribution to the label, heavy words in bold."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from parsimon.tasks.documents.explain import ExplainedDocument, ExplainedSentence
 
-# From weak to strong; dark ink on light colours can be read whatever the terminal's own background is.
+# From weak to strong. Dark text on light colours is readable on any terminal background.
 TOWARDS = ("#dcf5dc", "#b4e6b4", "#82d282", "#4bbe4b")
 AGAINST = ("#fae1dc", "#f5beb4", "#f09687", "#e66e5f")
-LEAST = 1e-3  # log-odds below this are not worth a colour (nor a number in Tables 3 and 4 of the paper)
-HEAVY = 0.25  # of the largest contribution in a document: words from there on are bold
+MIN_LOG_ODDS = 1e-3  # smaller log-odds get no colour (and no number in Tables 3 and 4 of the paper)
+HEAVY = 0.25  # words with at least this share of the largest contribution in a document are bold
 SHOWN_LABELS = 4
 
 
 def print_explanations(documents: Iterable[ExplainedDocument], console: Any = None, first: int = 1) -> None:
-    """Prints explained documents on a rich console: standard output, if none is given.
+    """Print explained documents on a rich console, by default standard output.
 
-    Colours are left out where that is not a terminal, or where NO_COLOR is set.
+    Colours are left out if that is not a terminal or if NO_COLOR is set.
     """
     from rich.console import Console
 
@@ -31,7 +31,7 @@ def print_explanations(documents: Iterable[ExplainedDocument], console: Any = No
 
 
 def explanation_text(documents: Iterable[ExplainedDocument], first: int = 1) -> str:
-    """What `print_explanations` prints on standard output, colours included if it is a terminal."""
+    """The text that `print_explanations` prints on standard output, with colours if that is a terminal."""
     from rich.console import Console
 
     console = Console()
@@ -47,8 +47,8 @@ def heading(document: ExplainedDocument, number: int) -> Any:
 
     ranked = sorted(document.probabilities.items(), key=lambda item: -item[1])
     text = Text(f"document {number}: ", style="bold")
-    for place, (label, probability) in enumerate(ranked[:SHOWN_LABELS]):
-        text.append(", " if place else "", style="not bold")
+    for rank, (label, probability) in enumerate(ranked[:SHOWN_LABELS]):
+        text.append(", " if rank else "", style="not bold")
         style = "bold" if label == document.predicted else "not bold"
         text.append(f"{label} {100 * probability:.1f}%", style=style)
     if len(ranked) > SHOWN_LABELS:
@@ -70,14 +70,14 @@ def sentence_table(document: ExplainedDocument) -> Any:
     largest = largest_log_odds(document)
     heavy = heavy_contribution(document)
     for number, sentence in enumerate(document.sentences, start=1):
-        shown = abs(sentence.log_odds) >= LEAST
+        shown = abs(sentence.log_odds) >= MIN_LOG_ODDS
         odds = Text(f"{sentence.log_odds:+.3f}" if shown else "·")
         table.add_row(str(number), odds, sentence_line(sentence, largest, heavy))
     return table
 
 
 def sentence_line(sentence: ExplainedSentence, largest: float, heavy: float) -> Any:
-    """A sentence, shaded, with its heavy words in bold; one that training found irrelevant is struck through."""
+    """A shaded sentence with heavy words in bold, struck through if training found it irrelevant."""
     from rich.text import Text
 
     style = shade(sentence.log_odds, largest)
@@ -91,19 +91,19 @@ def sentence_line(sentence: ExplainedSentence, largest: float, heavy: float) -> 
 
 
 def shade(log_odds: float, largest: float) -> str:
-    """The style of a sentence: green for those that speak for the label, red for those against it."""
-    if abs(log_odds) < LEAST:
+    """The style of a sentence: green if it speaks for the label, red if it speaks against it."""
+    if abs(log_odds) < MIN_LOG_ODDS:
         return ""
     colours = TOWARDS if log_odds > 0 else AGAINST
     return f"black on {colours[min(int(len(colours) * abs(log_odds) / largest), len(colours) - 1)]}"
 
 
 def largest_log_odds(document: ExplainedDocument) -> float:
-    """By which shades are measured; never zero."""
+    """The largest log-odds of a sentence, to which shades are relative; never zero."""
     return max((abs(s.log_odds) for s in document.sentences), default=0.0) or 1.0
 
 
 def heavy_contribution(document: ExplainedDocument) -> float:
-    """From which contribution on a word is among the heavy ones; never zero."""
+    """The smallest contribution of a heavy word; never zero."""
     contributions = (abs(t.contribution) for s in document.sentences for t in s.tokens)
     return HEAVY * max(contributions, default=0.0) or float("inf")

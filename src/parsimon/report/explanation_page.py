@@ -1,21 +1,20 @@
-"""Explained documents as a page for a browser, all in one file."""
+"""Explained documents as a self-contained HTML page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parsimon.report.explanation import LEAST, heavy_contribution, largest_log_odds
+from parsimon.report.explanation import MIN_LOG_ODDS, heavy_contribution, largest_log_odds
 from parsimon.report.page import rendered, signed
 
 if TYPE_CHECKING:
     from parsimon.tasks.documents.explain import ExplainedDocument, ExplainedSentence, ExplainedToken
 
-FAINTEST, STRONGEST = 0.07, 0.5  # opacities of shades: the text on them must stay easy to read
-MOST_LABELS = 6  # bars of a document
-FAINT = (
-    0.2  # of what makes a word heavy: below it, a word is not marked, or a dense model would mark them all
-)
+MIN_OPACITY, MAX_OPACITY = 0.07, 0.5  # of shades; the text on top of them must stay readable
+MAX_LABELS = 6  # with a bar, per document
+# Words below this share of a heavy contribution are not marked, because a dense model would mark every word.
+FAINT = 0.2
 
 
 def explanation_page(
@@ -25,9 +24,9 @@ def explanation_page(
     names: Sequence[str] | None = None,
     gold: Sequence[str] | None = None,
 ) -> str:
-    """An HTML page of explained documents that needs nothing from anywhere else.
+    """A self-contained HTML page of explained documents.
 
-    `names` are the documents' names, and `gold` their right labels, if these are known.
+    `names` are the names of the documents, and `gold` their correct labels, if known.
 
     >>> from parsimon.tasks.documents.model import DocumentModel
     >>> from parsimon.tasks.documents.explain import explain
@@ -44,15 +43,15 @@ def explanation_page(
             for d, document in enumerate(documents)
         ],
         training=any(s.copies is not None for document in documents for s in document.sentences),
-        least=f"{LEAST:g}",
+        least=f"{MIN_LOG_ODDS:g}",
         shades=[_opacity(step / 3) for step in (1, 2, 3)],
     )
 
 
 def _document(document: ExplainedDocument, name: str, gold: str | None) -> dict[str, Any]:
-    """What the template says of a document."""
+    """The values of a document for the template."""
     ranked = sorted(document.probabilities.items(), key=lambda item: -item[1])
-    shown = [item for place, item in enumerate(ranked) if place < MOST_LABELS or item[0] == document.label]
+    shown = [item for rank, item in enumerate(ranked) if rank < MAX_LABELS or item[0] == document.label]
     largest, heavy = largest_log_odds(document), heavy_contribution(document)
     return {
         "name": name,
@@ -71,17 +70,17 @@ def _document(document: ExplainedDocument, name: str, gold: str | None) -> dict[
 
 
 def _sentence(sentence: ExplainedSentence, label: str, largest: float, heavy: float) -> dict[str, Any]:
-    """A sentence: its shade, a bar that is as long as its log-odds are large, and its words."""
-    told = abs(sentence.log_odds) >= LEAST
+    """The values of a sentence for the template: its shade, a bar with the length of its log-odds, and its words."""
+    shown = abs(sentence.log_odds) >= MIN_LOG_ODDS
     share = abs(sentence.log_odds) / largest
     about = f"log-odds {signed(sentence.log_odds, 4)}, norm of the weights {sentence.norm:.3g}"
     if sentence.copies is not None:
         about += f", norm of the copies {sentence.copies:.3g}"
     return {
-        "side": ("towards" if sentence.log_odds > 0 else "against") if told else "",
+        "side": ("towards" if sentence.log_odds > 0 else "against") if shown else "",
         "opacity": _opacity(share),
-        "bar": f"{50 * share:.1f}" if told else "0",
-        "odds": signed(sentence.log_odds, 3) if told else "",
+        "bar": f"{50 * share:.1f}" if shown else "0",
+        "odds": signed(sentence.log_odds, 3) if shown else "",
         "about": about,
         "irrelevant": sentence.relevant is False,
         "paragraph": sentence.starts_paragraph,
@@ -90,7 +89,7 @@ def _sentence(sentence: ExplainedSentence, label: str, largest: float, heavy: fl
 
 
 def _pieces(sentence: ExplainedSentence, label: str, heavy: float) -> Iterator[dict[str, Any]]:
-    """The text, cut where there is a word with a weight."""
+    """The text of a sentence, split around words with a weight."""
     plain = ""
     for text, token in sentence.pieces():
         if token is None or not token.weight:
@@ -99,21 +98,21 @@ def _pieces(sentence: ExplainedSentence, label: str, heavy: float) -> Iterator[d
         if plain:
             yield {"text": plain, "side": ""}
         plain = ""
-        added = abs(token.contribution)
+        contribution = abs(token.contribution)
         yield {
             "text": text,
             "side": "towards" if token.weight > 0 else "against",
-            "size": "heavy" if added >= heavy else "faint" if added < FAINT * heavy else "",
-            "tip": _tip(token, label),
+            "size": "heavy" if contribution >= heavy else "faint" if contribution < FAINT * heavy else "",
+            "tip": _tooltip(token, label),
         }
     if plain:
         yield {"text": plain, "side": ""}
 
 
-def _tip(token: ExplainedToken, label: str) -> str:
+def _tooltip(token: ExplainedToken, label: str) -> str:
     times = f", {token.count} times here" if token.count > 1 else ""
     return f"{token.word}: weight {signed(token.weight, 3)} for {label}{times}; adds {signed(token.contribution, 3)}"
 
 
 def _opacity(share: float) -> str:
-    return f"{FAINTEST + (STRONGEST - FAINTEST) * share:.3f}"
+    return f"{MIN_OPACITY + (MAX_OPACITY - MIN_OPACITY) * share:.3f}"

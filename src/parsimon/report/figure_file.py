@@ -1,4 +1,4 @@
-"""Pictures as files."""
+"""Saving figures."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ ENDINGS = (".png", ".svg", ".pdf")
 
 
 def check_ending(path: Path) -> None:
-    """Refuses, before any work, a file whose name is none of a picture."""
+    """Raise an error, before any work is done, if a file name does not have the ending of an image format."""
     if path.suffix.lower() not in ENDINGS:
-        raise ParsimonError(f"cannot draw to {path}: name a file that ends in .png, .svg or .pdf.")
+        raise ParsimonError(f"cannot draw to {path}; give a file name that ends in .png, .svg or .pdf.")
 
 
 def save_figure(figure: Any, path: Path) -> None:
-    """Writes a figure in the format that the file's name ends in, whole or not at all."""
+    """Write a figure atomically, in the format given by the ending of the file name."""
     buffer = io.BytesIO()
     try:
         figure.savefig(buffer, format=path.suffix[1:] or "png", dpi=150)
         write_atomically(path, buffer.getvalue())
     except ValueError as error:
         raise ParsimonError(
-            f"cannot draw to {path}, name a file that ends in .png, .pdf or .svg: {error}"
+            f"cannot draw to {path} ({error}); give a file name that ends in .png, .svg or .pdf."
         ) from None
     except OSError as error:
-        raise ParsimonError(f"cannot write {path}: {error.strerror}") from error
+        raise ParsimonError(f"{path} cannot be written: {error.strerror or error}.") from error

@@ -1,4 +1,4 @@
-"""Markdown for pages that a program fills in: tables, and the marked blocks of a page."""
+"""Markdown for generated pages: tables, and replacing the marked blocks of a page."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, its columns aligned so that it reads well in a terminal too; numbers to the right."""
-    widths = [max(len(row[c]) for row in [head, *rows]) for c in range(len(head))]
+    """A Markdown table with padded columns, so that the source is readable, too; all but the first align right."""
+    widths = [
+        max(2, *(len(row[c]) for row in [head, *rows])) for c in range(len(head))
+    ]  # a rule is at least -:
 
     def line(cells: Sequence[str]) -> str:
         padded = [
@@ -23,7 +25,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def replace_blocks(page: Path, blocks: dict[str, str]) -> list[str]:
-    """Puts texts between `<!-- begin:NAME -->` and `<!-- end:NAME -->`; returns names that are not there."""
+    """Replace the text between `<!-- begin:NAME -->` and `<!-- end:NAME -->`; returns the names that are missing."""
     text = page.read_text(encoding="utf-8")
     missing = []
     for name, content in blocks.items():

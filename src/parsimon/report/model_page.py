@@ -1,4 +1,4 @@
-"""A model as a page for a browser: which templates, which features and which label pairs have the weight."""
+"""A model as an HTML page: the weights of its templates, features and label pairs."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from parsimon.arrays import Array
     from parsimon.tasks.sequences.model import SequenceModel
 
-MATRIX = 48  # labels up to which a matrix of label pairs fits a screen
-LISTED = 40  # label pairs that are listed in its place
-FAINTEST, STRONGEST = 0.06, 0.6  # opacities of shades: the numbers on them must stay easy to read
+MATRIX = 48  # the largest number of labels for which a matrix of label pairs fits on a screen
+LISTED = 40  # the number of label pairs that are listed otherwise
+MIN_OPACITY, MAX_OPACITY = 0.06, 0.6  # of shades; the numbers on top of them must stay readable
 CURVE_WIDTH, CURVE_HEIGHT = 640, 120
-REMEMBERED = {
+HISTORY = {
     "objective": "objective",
-    "active": "weights that are not zero",
+    "active": "nonzero weights",
     "dev": "score on the development set",
 }
 
 
 @dataclass(frozen=True)
 class Part:
-    """Weights that are looked at together: all of a labeller; of a parser, those of arcs, or of relations."""
+    """Weights that are shown together: all weights of a labeller, or those of a parser for arcs or for relations."""
 
     name: str
     model: SequenceModel
-    scores: Mapping[str, float] = field(default_factory=dict)  # with which its templates were chosen
+    scores: Mapping[str, float] = field(default_factory=dict)  # by which its templates were selected
 
 
 def scores_of(info: Mapping[str, Any]) -> dict[str, float]:
-    """With which scores templates were chosen, from what is told of a training; nothing if they were not."""
+    """The scores by which templates were selected, from the training information; empty without selection."""
     return dict((info.get("selection") or {}).get("templates", ()))
 
 
@@ -50,7 +50,7 @@ def model_page(
     template: str | None = None,
     history: Sequence[dict[str, Any]] = (),
 ) -> str:
-    """An HTML page that needs nothing from anywhere else: `top` features of every label, of one template if given.
+    """A self-contained HTML page with the `top` features of every label, optionally of a single template.
 
     >>> from parsimon import SequenceLabeler
     >>> labeler = SequenceLabeler(l1=0.1).fit([[{"w": "a"}, {"w": "b"}]] * 3, [["A", "B"]] * 3)
@@ -104,7 +104,7 @@ def _part(part: Part, top: int, label: str | None, template: str | None) -> dict
 
 
 def _feature(feature: look.Feature, most: float) -> dict[str, str]:
-    """A feature: what it tests, and a bar as long as its weight is large."""
+    """The values of a feature for the template: what it tests, and a bar with the length of its weight."""
     return {
         "side": "towards" if feature.weight > 0 else "against",
         "bar": f"{50 * abs(feature.weight) / most:.1f}",
@@ -115,7 +115,7 @@ def _feature(feature: look.Feature, most: float) -> dict[str, str]:
 
 
 def _pairs(model: SequenceModel) -> dict[str, Any] | None:
-    """What it weighs that one label follows another: a shaded matrix, or a list if there are many labels."""
+    """The weights of label pairs: a shaded matrix, or a list if there are many labels."""
     weights: Array = look.transitions(model)
     if not weights.any():
         return None
@@ -134,31 +134,31 @@ def _pairs(model: SequenceModel) -> dict[str, Any] | None:
 def _cell(weight: float, largest: float) -> dict[str, str]:
     if not weight:
         return {"side": "", "text": "", "opacity": "0"}
-    opacity = FAINTEST + (STRONGEST - FAINTEST) * abs(weight) / largest
+    opacity = MIN_OPACITY + (MAX_OPACITY - MIN_OPACITY) * abs(weight) / largest
     side = "towards" if weight > 0 else "against"
     return {"side": side, "text": signed(weight, 1), "opacity": f"{opacity:.3f}"}
 
 
 def _curves(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """How training went: a curve for each of what the model remembers, over iterations."""
+    """Curves of the training history over iterations, one per recorded quantity."""
     found = {
         name: [(event["iteration"], event[key]) for event in history if event.get(key) is not None]
-        for key, name in REMEMBERED.items()
+        for key, name in HISTORY.items()
     }
     return [_curve(name, points) for name, points in found.items() if len(points) > 1]
 
 
-def _curve(name: str, points: list[tuple[int, float]]) -> dict[str, Any]:
-    x, y = (np.array(values, float) for values in zip(*points, strict=True))
-    told = f"{_number(y[0])} → {_number(y[-1])} over {int(x[-1]):,} iterations"
+def _curve(name: str, history: list[tuple[int, float]]) -> dict[str, Any]:
+    x, y = (np.array(values, float) for values in zip(*history, strict=True))
+    caption = f"{_number(y[0])} → {_number(y[-1])} over {int(x[-1]):,} iterations"
     if y.max() > max(y[0], y[-1]):
-        told += f", at most {_number(y.max())}"
+        caption += f", at most {_number(y.max())}"
     if y.min() > 0 and y.max() > 10 * y.min():
-        y, told = np.log(y), f"{told} (logarithmic)"
+        y, caption = np.log(y), f"{caption} (log scale)"
     across = CURVE_WIDTH * (x - x[0]) / max(x[-1] - x[0], 1)
     down = CURVE_HEIGHT * (y.max() - y) / (np.ptp(y) or 1.0)
-    drawn = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, down, strict=True))
-    return {"name": name, "told": told, "points": drawn, "width": CURVE_WIDTH, "height": CURVE_HEIGHT}
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, down, strict=True))
+    return {"name": name, "caption": caption, "points": points, "width": CURVE_WIDTH, "height": CURVE_HEIGHT}
 
 
 def _number(value: float) -> str:

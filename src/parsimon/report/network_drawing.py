@@ -1,4 +1,4 @@
-"""A Markov network as a picture: variables that depend on each other stand near each other."""
+"""A Markov network as a figure: variables that depend on each other are drawn close together."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from parsimon.errors import ParsimonError
 from parsimon.tasks.networks.model import NetworkModel
 
 ROUNDS = 300  # of Fruchterman & Reingold
-LONGEST = 18  # characters of a name
+MAX_NAME = 18  # characters
 
-# Lengths in inches. With a font of fixed width, the size of a box follows from its text.
+# Lengths in inches. With a monospaced font, the size of a box follows from its text.
 _FONT = 8.5
 _CHARACTER = 0.602 * _FONT / 72
 _BOX, _PAD, _GAP, _MARGIN = 0.23, 0.16, 0.13, 0.35
-_EDGE = 0.55  # how long the middle edge is, beyond the width of a box
+_EDGE = 0.55  # the median edge length, in addition to the width of a box
 _INK, _PALE, _GREY = "#2b2f36", "#f4f6f9", "#9a9a9a"
 AGREE, DIFFER, DEPEND = "#2f6db3", "#c4472f", "#6b5b95"
 
 
 def layout(n: int, edges: IntArray, *, seed: int = 0) -> Array:
-    """Where n variables stand so that neighbours are near and others are not, (n, 2); up to scale.
+    """Positions of n variables such that neighbours are close and others are not, (n, 2), up to scale.
 
-    The start is classical scaling of the lengths of shortest paths (Torgerson 1952), which unfolds chains and grids;
-    then neighbours attract and all repel each other while it cools down (Fruchterman & Reingold 1991).
+    The layout starts from classical scaling of shortest path lengths (Torgerson 1952), which unfolds chains and grids.
+    Then neighbours attract and all variables repel each other, with falling temperature (Fruchterman & Reingold 1991).
 
     >>> import numpy as np
     >>> place = layout(3, np.array([[0, 1], [1, 2]]))
@@ -42,17 +42,17 @@ def layout(n: int, edges: IntArray, *, seed: int = 0) -> Array:
     for round_ in range(ROUNDS):
         apart = place[:, None] - place
         distance = np.maximum(np.sqrt((apart**2).sum(axis=2)), 0.01)
-        force = 1.0 / distance**2 - near * distance  # in units of the wanted length, along `apart`
+        force = 1.0 / distance**2 - near * distance  # in units of the desired edge length, along `apart`
         np.fill_diagonal(force, 0.0)
-        # A little gravity keeps parts that are not joined together.
+        # A little gravity keeps unconnected components close to each other.
         step = (apart * force[:, :, None]).sum(axis=1) - 0.05 * (place - place.mean(axis=0))
         length = np.maximum(np.sqrt((step**2).sum(axis=1)), 1e-12)
         place = place + step * (np.minimum(length, 0.3 * (1 - round_ / ROUNDS)) / length)[:, None]
-    return _lying(place)
+    return _rotate(place)
 
 
 def path_lengths(n: int, edges: IntArray) -> Array:
-    """The number of edges between any two; where there is no path, two more than the longest there is."""
+    """The path length between any two variables; if there is no path, two more than the longest path."""
     joined: BoolArray = np.zeros((n, n), bool)
     joined[edges[:, 0], edges[:, 1]] = joined[edges[:, 1], edges[:, 0]] = True
     out = np.full((n, n), np.inf)
@@ -67,20 +67,20 @@ def path_lengths(n: int, edges: IntArray) -> Array:
 
 
 def _scaled_distances(distance: Array) -> Array:
-    """Points in the plane whose distances are nearly these: the two largest eigenvectors of the centred squares."""
+    """Points in the plane with approximately these distances: the top two eigenvectors of the centred squares."""
     n = len(distance)
     centre = np.eye(n) - 1.0 / n
     values, vectors = np.linalg.eigh(-0.5 * centre @ distance**2 @ centre)
     out = np.zeros((n, 2))
     for axis, k in enumerate(range(n - 1, max(n - 3, -1), -1)):
         vector = vectors[:, k] * np.sqrt(max(values[k], 0.0))
-        # Which way an eigenvector points is chance, so the entry that is largest is made positive.
+        # The sign of an eigenvector is arbitrary, so its largest entry is made positive.
         out[:, axis] = vector * np.sign(vector[np.argmax(np.abs(vector).round(9))] or 1.0)
     return out
 
 
-def _lying(place: Array) -> Array:
-    """Turned so that its longest extent is from left to right."""
+def _rotate(place: Array) -> Array:
+    """Rotate the layout so that its longest extent is horizontal."""
     centred = place - place.mean(axis=0)
     _, vectors = np.linalg.eigh(centred.T @ centred)
     return np.asarray(centred @ vectors[:, ::-1])
@@ -100,15 +100,15 @@ def draw_network(
     axes: Any = None,
     seed: int = 0,
 ) -> Any:
-    """A matplotlib figure, or the figure of the given axes.
+    """A network as a matplotlib figure, or drawn on the given axes.
 
-    An edge is as wide as it is strong. One of a pair of binary variables (`signed`) is blue where they tend to be in
-    the same state, by the order of their states, and red where they do not. Variables without edges stand below.
+    The width of an edge is its strength. An edge between binary variables (`signed`) is blue if they tend to be in the
+    same state, by the order of their states, and red otherwise. Variables without edges are at the bottom.
     """
     lone = np.setdiff1d(np.arange(len(names)), edges)
     joined = np.setdiff1d(np.arange(len(names)), lone)
     labels = [shortened(name) for name in names]
-    place, size = _placed(labels, joined, lone, edges, seed)
+    place, size = _positions(labels, joined, lone, edges, seed)
     if axes is None:
         axes = _page(size)
     axes.set(xlim=(0, size[0]), ylim=(0, size[1]), aspect="equal")
@@ -129,15 +129,15 @@ def draw_network(
 
 
 def shortened(name: str) -> str:
-    """A name that fits its box: without its middle if it is very long.
+    """A name that fits in its box: a very long name loses its middle.
 
     >>> shortened("income"), shortened("household_income_before_tax")
     ('income', 'household…fore_tax')
     """
-    if len(name) <= LONGEST:
+    if len(name) <= MAX_NAME:
         return name
-    left = LONGEST // 2
-    return f"{name[:left]}…{name[len(name) - (LONGEST - left - 1) :]}"
+    left = MAX_NAME // 2
+    return f"{name[:left]}…{name[len(name) - (MAX_NAME - left - 1) :]}"
 
 
 def _page(size: tuple[float, float]) -> Any:
@@ -150,10 +150,10 @@ def _page(size: tuple[float, float]) -> Any:
     return figures.Figure(figsize=size, facecolor="white").add_axes((0, 0, 1, 1))
 
 
-def _placed(
+def _positions(
     labels: list[str], joined: IntArray, lone: IntArray, edges: IntArray, seed: int
 ) -> tuple[Array, tuple[float, float]]:
-    """Where the middle of every box is, and the size of the page."""
+    """The centre of every box, and the size of the page."""
     width = np.array([len(label) * _CHARACTER + _PAD for label in labels])
     place = np.zeros((len(labels), 2))
     if len(joined):
@@ -178,7 +178,7 @@ def _placed(
 
 
 def _in_rows(members: IntArray, width: Array, across: float) -> list[IntArray]:
-    """Boxes one after the other, in rows that are no longer than the page is wide."""
+    """Boxes in rows that are at most as wide as the page."""
     rows: list[list[int]] = []
     end = np.inf
     for v in members.tolist():
@@ -191,7 +191,7 @@ def _in_rows(members: IntArray, width: Array, across: float) -> list[IntArray]:
 
 
 def without_overlaps(place: Array, width: Array, height: float) -> Array:
-    """Boxes moved apart, the shorter way, until none lies on another."""
+    """Move boxes apart, in the direction with the smaller overlap, until none overlap."""
     place = place.copy()
     for _ in range(500):
         apart = place[:, None] - place
@@ -201,7 +201,7 @@ def without_overlaps(place: Array, width: Array, height: float) -> Array:
         np.fill_diagonal(meet, False)
         if not meet.any():
             break
-        # Of two in the same place the one with the smaller number goes left or down.
+        # Of two boxes in the same position, the one with the smaller number moves left or down.
         side = np.sign(np.arange(len(place))[:, None] - np.arange(len(place)))
         direction = np.where(apart != 0, np.sign(apart), side[:, :, None])
         sideways = over_x < over_y
@@ -215,7 +215,7 @@ def _draw_edges(axes: Any, place: Array, edges: IntArray, strengths: Array, sign
         return
     collections = import_module("matplotlib.collections")
     share = np.abs(strengths) / max(float(np.abs(strengths).max(initial=0.0)), 1e-300)
-    order = np.argsort(share, kind="stable")  # strong ones over weak ones
+    order = np.argsort(share, kind="stable")  # strong edges on top of weak ones
     colours = [_colour(float(strengths[e]), bool(signed[e])) for e in order]
     lines = collections.LineCollection(
         list(place[edges[order]]),
@@ -250,13 +250,13 @@ def _draw_names(axes: Any, place: Array, labels: list[str], lone: IntArray) -> N
 
 
 def _caption(n: int, strengths: Array, signed: BoolArray) -> str:
-    """How many of what, and what the colours mean that are there."""
+    """The numbers of variables and edges, and the meaning of the colours in the figure."""
     m = len(strengths)
-    told = f"{n} variable{'s' * (n != 1)}, {m} edge{'s' * (m != 1)}"
+    counts = f"{n} variable{'s' * (n != 1)}, {m} edge{'s' * (m != 1)}"
     meanings = [
         ("blue: same", bool(np.any(strengths[signed] > 0))),
         ("red: opposite", bool(np.any(strengths[signed] < 0))),
         ("purple: otherwise", bool(np.any(~signed))),
     ]
-    there = [text for text, is_there in meanings if is_there]
-    return told + (f" · {', '.join(there)}" if np.any(signed) else "")
+    used = [text for text, is_used in meanings if is_used]
+    return counts + (f" · {', '.join(used)}" if np.any(signed) else "")

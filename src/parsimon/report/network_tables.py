@@ -18,7 +18,7 @@ SCORES = {
 
 
 def summary_text(record: Mapping[str, Any]) -> str:
-    """What a network is, and how it was learnt."""
+    """A summary of a network, and how it was learnt."""
     training = record["training"]
     pairs = [
         ("variables", f"{record['variables']:,}"),
@@ -28,8 +28,8 @@ def summary_text(record: Mapping[str, Any]) -> str:
         pairs.insert(0, ("model", f"{record['model']} ({file_size(record['bytes'])})"))
     if training.get("rows") is not None:
         dropped = training.get("dropped")
-        told = f" ({dropped:,} with missing values left out)" if dropped else ""
-        pairs.append(("learnt from", f"{training['rows']:,} rows{told}"))
+        note = f" ({dropped:,} with missing values left out)" if dropped else ""
+        pairs.append(("learnt from", f"{training['rows']:,} rows{note}"))
     if training.get("alpha") is not None:
         by = f", by {training['chosen_by']}" if training.get("chosen_by") else ""
         pairs.append(("strength", f"{training['alpha']:.4g}{by}"))
@@ -42,7 +42,7 @@ def summary_text(record: Mapping[str, Any]) -> str:
         pairs.append(
             (
                 "score",
-                f"{training['score']:.4f} a row, {SCORES[training['score_method']]}, on the rows learnt",
+                f"{training['score']:.4f} per row, {SCORES[training['score_method']]}, on the training rows",
             )
         )
     if training.get("status"):
@@ -51,7 +51,7 @@ def summary_text(record: Mapping[str, Any]) -> str:
 
 
 def edges_table(edges: Sequence[Edge], top: int | None = None) -> str:
-    """The strongest edges first; binary pairs have a sign."""
+    """Edges, the strongest first; those between binary variables have a sign."""
     if not edges:
         return "no edges: the variables are independent\n"
     frequent = edges[0].stability is not None
@@ -66,5 +66,5 @@ def edges_table(edges: Sequence[Edge], top: int | None = None) -> str:
     ]
     header = ("strength", *(("stability",) if frequent else ()), "variable", "and")
     more = len(edges) - len(rows)
-    rest = f"and {more:,} more; --top shows more, --json all\n" if more > 0 else ""
+    rest = f"and {more:,} more; --top shows more, --json shows all\n" if more > 0 else ""
     return table(header, rows, ">" * (1 + frequent) + "<<") + rest

@@ -1,4 +1,4 @@
-"""Pages for a browser, each all in one file: it needs nothing from anywhere else."""
+"""Self-contained HTML pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from parsimon.errors import ParsimonError
 
 
 def rendered(template: str, **values: Any) -> str:
-    """The page that a template of this package makes of some values; texts in them are escaped."""
+    """Render a template of this package with some values; text in the values is escaped."""
     try:
         jinja2 = import_module("jinja2")
     except ImportError as error:
@@ -27,7 +27,7 @@ def _source(template: str) -> str:
 
 
 def signed(number: float, digits: int) -> str:
-    """With a sign, and a true minus.
+    """A number with a sign, using a true minus.
 
     >>> signed(-0.25, 1)
     '−0.2'

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def parser_scores_text(scores: ParserScores, *, details: bool = True) -> str:
-    """Attachment scores with and without punctuation; with `details` also by length of the arc and by relation."""
+    """Attachment scores with and without punctuation; with `details`, also by arc length and by relation."""
     both = (scores.all_words, scores.without_punctuation)
     text = f"compared {both[0].words} words in {both[0].sentences} sentences\n\n"
     text += table(
@@ -34,17 +34,17 @@ SCORES = {
     "labelled complete match": "labelled_complete_match",
     "root accuracy": "root_accuracy",
 }
-"""What scores are called in tables, and in `AttachmentScores`."""
+"""The names of scores in tables, and in `AttachmentScores`."""
 
 
 def relations_table(scores: AttachmentScores) -> str:
-    """Precision and recall of each relation with its head, the most frequent first."""
+    """Precision and recall of each relation, including its head, the most frequent first."""
     ordered = sorted(scores.by_relation.items(), key=lambda item: -item[1].gold)
     return arcs_table("relation", "heads and relations of all words", dict(ordered))
 
 
 def arcs_table(kind: str, what: str, arcs: Mapping[str, ArcCounts]) -> str:
-    """Precision and recall of kinds of arcs."""
+    """Precision and recall of groups of arcs."""
     rows = [
         (name, _percent(a.precision), _percent(a.recall), _percent(a.f1), f"{a.gold}", f"{a.predicted}")
         for name, a in arcs.items()

@@ -1,4 +1,4 @@
-"""Evaluations and models as plain text tables, and as records for JSON."""
+"""Evaluations and models as plain text tables and as JSON records."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from parsimon.tasks.sequences.inspect import Feature, Share
     from parsimon.tasks.sequences.metrics import Evaluation
 
-MATRIX = 12  # labels up to which a matrix fits a terminal
-LISTED = 20  # entries of a list that takes a larger matrix's place
+MATRIX = 12  # the largest number of labels for which a matrix fits in a terminal
+LISTED = 20  # the number of entries that are listed instead of a larger matrix
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
-    """Rows under a header; `align` has a ``<`` or ``>`` for every column.
+    """Rows under a header; `align` has one ``<`` or ``>`` per column.
 
     >>> print(table(("label", "tokens"), [("NN", "120"), ("VB", "7")], "<>"), end="")
     label  tokens
@@ -31,7 +31,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> s
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
-    """Names with what is to be said of them, one a line."""
+    """Pairs of a name and a value, one per line."""
     pairs = list(pairs)
     width = max(len(name) for name, _ in pairs)
     return "".join(f"{name:<{width}}  {value}\n" for name, value in pairs)
@@ -41,9 +41,9 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def evaluation_text(evaluation: Evaluation, *, raw: bool = False, outputs: str = "sequences") -> str:
-    """conlleval's report where there are spans to score, else a table with a line a label.
+    """conlleval's report if there are spans to score, otherwise a table with one line per label.
 
-    `outputs` is what the tokens make up.
+    `outputs` is the word for what the tokens make up.
     """
     from parsimon.tasks.sequences.metrics import has_spans
 
@@ -66,10 +66,10 @@ def evaluation_text(evaluation: Evaluation, *, raw: bool = False, outputs: str =
 
 
 def evaluation_record(evaluation: Evaluation, *, raw: bool = False) -> dict[str, Any]:
-    """The evaluation for JSON. `scored` says what precision, recall and F1 are of.
+    """The evaluation as a JSON record. `scored` names the unit of precision, recall and F1.
 
-    Spans (pooled over types, conlleval's numbers) where labels mark any; else labels, each label's score
-    counting the same.
+    The unit is spans (pooled over types, as in conlleval) if labels mark spans. Otherwise it is labels, and the scores
+    are unweighted means over labels.
     """
     from parsimon.tasks.sequences.metrics import has_spans
 
@@ -81,27 +81,27 @@ def evaluation_record(evaluation: Evaluation, *, raw: bool = False) -> dict[str,
 
 
 def label_means(evaluation: Evaluation) -> dict[str, float]:
-    """Precision, recall and F1 averaged over the labels that occur in the gold or the prediction."""
+    """Precision, recall and F1 averaged over the labels that occur in the gold standard or the predictions."""
     scores = list(evaluation.per_label.values())
     names = ("precision", "recall", "f1")
     return {name: sum(getattr(s, name) for s in scores) / max(len(scores), 1) for name in names}
 
 
 def confusion_table(evaluation: Evaluation) -> str:
-    """Which labels are taken for which others: a matrix when it fits, and the most frequent confusions."""
+    """Confusions between labels: a matrix if it fits, and the most frequent confusions."""
     matrix = confusion_matrix(evaluation) + "\n" if len(evaluation.labels) <= MATRIX else ""
     return matrix + frequent_confusions(evaluation, "token")
 
 
 def confusion_matrix(evaluation: Evaluation) -> str:
-    """How many tokens, or documents, of each label got which."""
+    """The number of tokens or documents for each pair of gold and predicted label."""
     labels = evaluation.labels
     rows = [(name, *map(str, row)) for name, row in zip(labels, evaluation.confusion.tolist(), strict=True)]
     return table(("gold \\ predicted", *labels), rows, "<" + ">" * len(labels))
 
 
 def frequent_confusions(evaluation: Evaluation, what: str) -> str:
-    """The most frequent mistakes; `what` has the labels: a token, or a document."""
+    """The most frequent errors; `what` is the labelled unit, token or document."""
     labels = evaluation.labels
     cells = [
         (int(count), labels[g], labels[p])
@@ -125,14 +125,14 @@ def _percent(fraction: float) -> str:
 
 
 def summary_text(name: str, size: int, summary: dict[str, Any]) -> str:
-    """What a model is: how much of what was possible is left, and how it was trained."""
+    """A summary of a model: how many of the candidate features it has, and how it was trained."""
     return facts(summary_facts(name, size, summary))
 
 
 def summary_facts(
     name: str, size: int, summary: dict[str, Any], *, scores: bool = True
 ) -> list[tuple[str, str]]:
-    """The same, as names with what is to be said of them; `scores`: also what templates were ranked by."""
+    """The summary as pairs of a name and a value; `scores` includes the scores by which templates were ranked."""
     training = summary["training"]
     pairs = [
         ("model", f"{name} ({file_size(size)})"),
@@ -159,14 +159,14 @@ def summary_facts(
     if training.get("objective") is not None:
         pairs.append(("objective", objective_text(training)))
     if training.get("support"):
-        pairs.append(("support", f"{training['support']:,} outputs that the weights are made of"))
+        pairs.append(("support", f"{training['support']:,} support outputs"))
     if training.get("status"):
         pairs.append(("status", training["status"]))
     return pairs
 
 
 def objective_text(result: Mapping[str, Any]) -> str:
-    """The objective, with what is known of its distance from optimality."""
+    """The objective, with what is known about its distance from the optimum."""
     kkt, gap = result.get("kkt"), result.get("gap")
     known = "not certified" if gap is None else f"at most {gap:.3g} above the optimum"
     if kkt is not None:
@@ -194,7 +194,7 @@ def file_size(n_bytes: int) -> str:
 
 
 def shares_table(what: str, shares: Iterable[Share]) -> str:
-    """How much of a model each template or label has."""
+    """The share of each template or label in a model."""
     rows = [(s.name, f"{s.features:,}", f"{s.attributes:,}", f"{s.total:,.2f}") for s in shares]
     return table((what, "features", "attributes", "sum of |weight|"), rows, "<>>>")
 
@@ -209,9 +209,9 @@ def features_table(features: Sequence[Feature]) -> str:
 
 
 def transitions_table(labels: Sequence[str], weights: Array) -> str:
-    """Weights of label bigrams: a matrix when it fits, else the heaviest."""
+    """The weights of label bigrams: a matrix if it fits, otherwise the largest ones."""
     if not weights.any():
-        return "no weight of one label following another\n"
+        return "no weights for label pairs\n"
     if len(labels) <= MATRIX:
         rows = [
             (x, *(f"{w:+.3f}" if w else "." for w in row))
@@ -221,12 +221,12 @@ def transitions_table(labels: Sequence[str], weights: Array) -> str:
     cells = [(float(weights[x, y]), x, y) for x, y in zip(*weights.nonzero(), strict=True)]
     cells.sort(key=lambda cell: -abs(cell[0]))
     rows = [(f"{w:+.4f}", labels[x], labels[y]) for w, x, y in cells[:LISTED]]
-    more = f"and {len(cells) - LISTED:,} more; --json has all\n" if len(cells) > LISTED else ""
+    more = f"and {len(cells) - LISTED:,} more; --json shows all\n" if len(cells) > LISTED else ""
     return table(("weight", "from", "to"), rows, "><<") + more
 
 
 def history_table(history: Sequence[dict[str, Any]]) -> str:
-    """How training went, as far as the model remembers it."""
+    """The training history that is stored in a model."""
     if not history:
         return "the model has no training history\n"
     rows = [

@@ -102,10 +102,10 @@ def test_documents_are_read_one_at_a_time() -> None:
         (["a", 3], "document 1 is a int; it should be a text, a list of sentences, or a list of lists"),
         ([b"a"], "document 0 is a bytes"),
         ([["a", ["b"]]], "document 0 has both strings and lists"),
-        (["a", [["b"]]], "document 1 is made of tokens, but those before it of text"),
-        ([[["b"]], "a"], "document 1 is made of text, but those before it of tokens"),
+        (["a", [["b"]]], "document 1 consists of tokens, but those before it of text"),
+        ([[["b"]], "a"], "document 1 consists of text, but those before it of tokens"),
         ([[["b"], ["c", 3]]], "document 0, sentence 1 has a token that is not a string"),
-        ([["a"], [3]], "document 1 is made of tokens"),
+        ([["a"], [3]], "document 1 consists of tokens"),
         ([[3]], "document 0, sentence 0 has a token that is not a string"),
     ],
 )
@@ -142,7 +142,7 @@ def test_settings_there_and_back() -> None:
 @pytest.mark.parametrize("name", ["sentences", "tokens"])
 def test_functions_cannot_be_saved(name: str) -> None:
     reader = TextReader(**{name: lambda text: []})  # type: ignore[arg-type]
-    with pytest.raises(ParsimonError, match=f"a reader whose {name} are found by a function cannot be saved"):
+    with pytest.raises(ParsimonError, match=f"a reader that finds {name} with a function cannot be saved"):
         reader.settings()
 
 
@@ -191,16 +191,16 @@ def test_ways_of_picking() -> None:
 
 @pytest.mark.parametrize("which", [5, np.array([0, 3]), np.array([True])])
 def test_wrong_picks(which: Any) -> None:
-    with pytest.raises(ParsimonError, match="there are 3 documents, which cannot be picked by"):
+    with pytest.raises(ParsimonError, match="there are 3 documents, which cannot be indexed with"):
         TextReader().read(TEXTS)[which]
 
 
 def test_wrong_sentence_and_wrong_bounds() -> None:
     corpus = TextReader().read(TEXTS)
-    with pytest.raises(ParsimonError, match="no sentence 6; they have numbers from 0 to 5"):
+    with pytest.raises(ParsimonError, match="no sentence 6; sentences are numbered from 0 to 5"):
         corpus.sentence_text(6)
     with pytest.raises(
-        ParsimonError, match="bounds of paragraphs must begin with 0, never fall, and end with 6"
+        ParsimonError, match="bounds of paragraphs must begin with 0, never decrease, and end with 6"
     ):
         Corpus(corpus.words, corpus.tokens, corpus.sentences, np.array([0, 5]), corpus.documents)
 

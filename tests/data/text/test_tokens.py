@@ -48,7 +48,7 @@ def test_a_group_is_the_token() -> None:
         ("word", r"no tokeniser called 'word'; choose from words, whitespace, or give a regular expression"),
         ("[a-z", "not a regular expression"),
         (r"(a)(b)", "has 2 groups"),
-        (r"\w*", "matches nothing at all"),
+        (r"\w*", "matches the empty string"),
     ],
 )
 def test_mistakes(tokens: str, message: str) -> None:

@@ -180,7 +180,7 @@ def test_float32_halves_the_weights() -> None:
 
 def test_a_reader_with_a_function_cannot_be_saved(tmp_path: Path) -> None:
     model = replace(model_of("counts"), reader=TextReader(tokens=str.split))
-    with pytest.raises(ParsimonError, match="tokens are found by a function cannot be saved"):
+    with pytest.raises(ParsimonError, match="a reader that finds tokens with a function cannot be saved"):
         save_model(model, tmp_path / "a.model")
     assert not list(tmp_path.iterdir())
 

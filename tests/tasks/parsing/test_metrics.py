@@ -242,7 +242,7 @@ def test_treebanks_that_do_not_fit() -> None:
     other = [GOLD[0], [("Go", "VERB", 0, "root"), GOLD[1][1]], GOLD[2]]
     with pytest.raises(ParsimonError, match="sentence 2 has the word 'Stop' in the input but 'Go' in"):
         compare_treebanks(gold, treebank(other))
-    with pytest.raises(ParsimonError, match="needs 8 integers, one a word"):
+    with pytest.raises(ParsimonError, match="needs 8 integers, one per word"):
         score_heads(gold, np.array([0]))
     unparsed = gold.with_heads(np.array([2, 0, 4, 2, 2, 0, -1, 0]))
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Text: documents into sentences and tokens."""
+"""Text: splitting documents into sentences and tokens."""
 
 from __future__ import annotations
 

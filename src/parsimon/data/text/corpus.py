@@ -1,4 +1,4 @@
-"""Tokenised documents as arrays: a number a token, and the bounds of sentences, paragraphs and documents."""
+"""Tokenised documents as arrays: word numbers, and the bounds of sentences, paragraphs and documents."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Corpus", "consecutive"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Corpus:
-    """Documents whose tokens are numbers of words; sentences, paragraphs and documents are bounds.
+    """Documents whose tokens are word numbers; sentences, paragraphs and documents are given by their bounds.
 
-    A sentence is a run of tokens, a paragraph a run of sentences, and a document a run of paragraphs (any of them
-    may be empty). ``len`` counts documents, and indexing picks some.
+    A sentence is a run of tokens, a paragraph a run of sentences, and a document a run of paragraphs (any of them may
+    be empty). ``len`` counts documents, and indexing selects documents.
 
     >>> from parsimon.data.text import TextReader
     >>> corpus = TextReader().read(["It rains. It pours.", "Sun!"])
@@ -30,13 +30,13 @@ class Corpus:
     'Sun!'
     """
 
-    words: Sequence[str]  # in order of first appearance, when the reader numbered them
-    tokens: IntArray  # (N,) int32, numbers of words
+    words: Sequence[str]  # the vocabulary, by default in order of first appearance
+    tokens: IntArray  # (N,) int32, indices into words
     sentences: IntArray  # (S + 1,) int64, bounds in tokens
     paragraphs: IntArray  # (P + 1,) int64, bounds in sentences
     documents: IntArray  # (D + 1,) int64, bounds in sentences
-    texts: Sequence[str] | None = None  # of each document, if it was given as text
-    spans: IntArray | None = None  # (S, 2) where each sentence begins and ends in its document's text
+    texts: Sequence[str] | None = None  # of each document, if documents were given as text
+    spans: IntArray | None = None  # (S, 2) begin and end of each sentence in the text of its document
 
     def __post_init__(self) -> None:
         parts = (
@@ -47,7 +47,7 @@ class Corpus:
         for name, bounds, end in parts:
             if len(bounds) == 0 or bounds[0] != 0 or bounds[-1] != end or np.any(np.diff(bounds) < 0):
                 raise ParsimonError(
-                    f"the bounds of {name} must begin with 0, never fall, and end with {end}."
+                    f"the bounds of {name} must begin with 0, never decrease, and end with {end}."
                 )
 
     def __len__(self) -> int:
@@ -61,48 +61,48 @@ class Corpus:
 
     @property
     def n_documents(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return len(self.documents) - 1
 
     @property
     def n_sentences(self) -> int:
-        """How many sentences there are in all documents."""
+        """The number of sentences in all documents."""
         return len(self.sentences) - 1
 
     @property
     def n_tokens(self) -> int:
-        """How many tokens there are in all documents."""
+        """The number of tokens in all documents."""
         return len(self.tokens)
 
     def __getitem__(self, which: int | slice | IntArray | BoolArray | Sequence[int]) -> Corpus:
-        """Some of the documents, in the order given, with the same words; a number gives a corpus of one."""
+        """Select documents, in the given order, with the same vocabulary; an integer gives a corpus of one document."""
         try:
             chosen = np.atleast_1d(np.arange(self.n_documents)[which])
         except IndexError as error:
             raise ParsimonError(
-                f"there are {self.n_documents} documents, which cannot be picked by {which!r}; give numbers from "
+                f"there are {self.n_documents} documents, which cannot be indexed with {which!r}; give numbers from "
                 f"0 to {self.n_documents - 1}, or True or False for each."
             ) from error
-        # A paragraph lies within one document, so it is found by where it begins.
+        # A paragraph lies within one document, so its beginning determines its document.
         first = np.searchsorted(self.paragraphs[:-1], self.documents)
-        sentences, documents = _picked(self.documents, chosen)
-        paragraphs, _ = _picked(first, chosen)
-        tokens, sentence_bounds = _picked(self.sentences, sentences)
+        sentences, documents = _selected(self.documents, chosen)
+        paragraphs, _ = _selected(first, chosen)
+        tokens, sentence_bounds = _selected(self.sentences, sentences)
         return replace(
             self,
             tokens=self.tokens[tokens],
             sentences=sentence_bounds,
-            paragraphs=_picked(self.paragraphs, paragraphs)[1],
+            paragraphs=_selected(self.paragraphs, paragraphs)[1],
             documents=documents,
             texts=None if self.texts is None else [self.texts[d] for d in chosen.tolist()],
             spans=None if self.spans is None else self.spans[sentences],
         )
 
     def sentence_text(self, s: int) -> str:
-        """A sentence as it was written, or its tokens with blanks between them when there is no text."""
+        """A sentence as it was written, or its tokens joined by spaces if there is no text."""
         if not 0 <= s < self.n_sentences:
             raise ParsimonError(
-                f"there is no sentence {s}; they have numbers from 0 to {self.n_sentences - 1}."
+                f"there is no sentence {s}; sentences are numbered from 0 to {self.n_sentences - 1}."
             )
         if self.texts is None or self.spans is None:
             return " ".join(
@@ -113,13 +113,13 @@ class Corpus:
         return self.texts[int(np.searchsorted(self.documents, s, side="right")) - 1][begin:end]
 
 
-def _picked(bounds: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
-    """What some consecutive ranges consist of, and their bounds when they stand one after the other."""
+def _selected(bounds: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
+    """The elements of the chosen ranges, and the bounds of those ranges once they are concatenated."""
     return consecutive(bounds[chosen], bounds[chosen + 1])
 
 
 def consecutive(begins: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
-    """The numbers from each begin to its end, one range after the other, and the bounds of the ranges in them.
+    """Concatenated ranges, each from a begin to its end, and the bounds of the ranges in the result.
 
     >>> consecutive(np.array([5, 0]), np.array([7, 3]))
     (array([5, 6, 0, 1, 2]), array([0, 2, 5]))

@@ -1,4 +1,4 @@
-"""From documents to a `Corpus`: splitting into sentences and tokens, and numbering the words."""
+"""Turning documents into a `Corpus`: splitting them into sentences and tokens, and numbering the words."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["TextReader"]
 
 @dataclass(frozen=True)
 class TextReader:
-    """How documents become a `Corpus`.
+    """Turns documents into a `Corpus`.
 
-    A document is a text, a list of sentences, or a list of lists of tokens. `sentences` says how texts are split:
-    by "rules", by "lines" (one sentence a line), by "sentencex" (if that is installed; "sentencex:de" for another
-    language), or by a function that gives the offsets of sentences. `tokens` says what a token is: "words",
-    "whitespace", a regular expression, or a function from a sentence to its tokens. Tokens are found first and then
-    made lower case.
+    A document is a text, a list of sentences, or a list of lists of tokens. `sentences` is the way to split a text
+    into sentences: "rules", "lines" (one sentence per line), "sentencex" (if it is installed; "sentencex:de" for
+    another language), or a function that returns the offsets of sentences. `tokens` is the way to find tokens:
+    "words", "whitespace", a regular expression, or a function from a sentence to its tokens. `lowercase` applies after
+    tokenisation.
 
     >>> TextReader(tokens=r"\\w+|[!?]").read([["Go on!", "He won't."]]).words
     ('go', 'on', '!', 'he', 'won', 't')
@@ -42,9 +42,9 @@ class TextReader:
         tokeniser(self.tokens)
 
     def read(self, documents: Iterable[Any], words: Sequence[str] | None = None) -> Corpus:
-        """The documents as a corpus. With `words`, these are the vocabulary, and other tokens are left out.
+        """Read documents into a corpus. With `words` as a fixed vocabulary, other tokens are left out.
 
-        Documents are read one at a time, so an iterator will do.
+        Documents are read one at a time, so an iterator is fine.
 
         >>> corpus = TextReader().read(["A dog ran."], words=["cat", "dog"])
         >>> corpus.tokens.tolist(), corpus.words
@@ -52,13 +52,13 @@ class TextReader:
         """
         if isinstance(documents, str | bytes):
             raise ParsimonError("documents is a single string; give a list of documents.")
-        growing = _GrowingCorpus(self, words)
-        for place, document in enumerate(documents):
-            growing.add(document, place)
-        return growing.corpus()
+        builder = _CorpusBuilder(self, words)
+        for i, document in enumerate(documents):
+            builder.add(document, i)
+        return builder.corpus()
 
     def settings(self) -> dict[str, Any]:
-        """The settings as a model file has them; functions cannot be saved.
+        """The settings to store in a model file; functions cannot be stored.
 
         >>> TextReader(sentences="lines").settings()
         {'sentences': 'lines', 'tokens': 'words', 'lowercase': True}
@@ -66,14 +66,14 @@ class TextReader:
         for name in ("sentences", "tokens"):
             if callable(getattr(self, name)):
                 raise ParsimonError(
-                    f"a reader whose {name} are found by a function cannot be saved; name a built-in way, or split "
+                    f"a reader that finds {name} with a function cannot be saved; name a built-in method, or split "
                     f"the documents into {name} beforehand."
                 )
         return {"sentences": self.sentences, "tokens": self.tokens, "lowercase": self.lowercase}
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> TextReader:
-        """The reader with settings that `settings` gave.
+        """The reader with the settings that `settings` returned.
 
         >>> TextReader.from_settings({"sentences": "lines", "tokens": "words", "lowercase": True})
         TextReader(sentences='lines', tokens='words', lowercase=True)
@@ -83,7 +83,7 @@ class TextReader:
             if not isinstance(settings.get(name), kind):
                 raise ParsimonError(
                     f"the settings of the text reader have {settings.get(name)!r} for {name}, which should be a "
-                    f"{kind.__name__}; save the model anew."
+                    f"{kind.__name__}; save the model again."
                 )
         if unknown := sorted(set(settings) - set(kinds)):
             raise ParsimonError(
@@ -97,14 +97,14 @@ class TextReader:
 
 
 class _Numbers(dict[str, int]):
-    """Numbers of words by token as it is written: a token is made lower case only when it is first seen."""
+    """Word numbers by token as written: a token is lowercased only the first time it is seen."""
 
     def __init__(self, words: Sequence[str] | None, lowercase: bool) -> None:
         super().__init__()
         self.words = {word: number for number, word in enumerate(words or ())}
         if len(self.words) < len(words or ()):
-            twice = next(word for place, word in enumerate(words or ()) if self.words[word] != place)
-            raise ParsimonError(f"words has {twice!r} twice; give every word once.")
+            twice = next(word for i, word in enumerate(words or ()) if self.words[word] != i)
+            raise ParsimonError(f"words has {twice!r} twice; give every word only once.")
         self.closed = words is not None
         self.lowercase = lowercase
 
@@ -117,12 +117,12 @@ class _Numbers(dict[str, int]):
         return number
 
 
-# A blank line, perhaps within a quotation.
+# A blank line, possibly inside a quotation.
 _BLANK_LINE = re.compile(r"\n[>|\s]*\n")
 
 
-class _GrowingCorpus:
-    """A corpus while it is read. Millions of numbers are in compact arrays, never in lists."""
+class _CorpusBuilder:
+    """A corpus under construction. Its numbers are in compact arrays, not lists, because there may be millions."""
 
     def __init__(self, reader: TextReader, words: Sequence[str] | None) -> None:
         self.split = reader._splitter()
@@ -132,16 +132,16 @@ class _GrowingCorpus:
         self.sentences, self.paragraphs, self.documents = array("q", [0]), array("q", [0]), array("q", [0])
         self.texts: list[str] = []
         self.spans = array("q")
-        self.of_tokens: bool | None = None  # whether documents are lists of tokens, once that is known
+        self.tokenised: bool | None = None  # whether documents are lists of tokens, once that is known
 
-    def add(self, document: Any, place: int) -> None:
+    def add(self, document: Any, index: int) -> None:
         """Read a document."""
         if isinstance(document, str):
-            self._expect(False, place)
-            self._add_text(document, self._checked_spans(document, place), place)
+            self._expect(False, index)
+            self._add_text(document, self._checked_spans(document, index), index)
         elif not isinstance(document, Iterable) or isinstance(document, bytes | Mapping):
             raise ParsimonError(
-                f"document {place} is a {type(document).__name__}; it should be a text, a list of sentences, or a "
+                f"document {index} is a {type(document).__name__}; it should be a text, a list of sentences, or a "
                 "list of lists of tokens."
             )
         else:
@@ -149,87 +149,88 @@ class _GrowingCorpus:
             kinds = {isinstance(sentence, str) for sentence in sentences}
             if len(kinds) == 2:
                 raise ParsimonError(
-                    f"document {place} has both strings and lists as sentences; give all of them in one form."
+                    f"document {index} has both strings and lists as sentences; give all sentences in the same form."
                 )
             if kinds:
-                self._expect(False in kinds, place)
-            if self.of_tokens:
-                self._add_tokens(sentences, place)
+                self._expect(False in kinds, index)
+            if self.tokenised:
+                self._add_tokens(sentences, index)
             else:
-                self._add_sentences(sentences, place)
+                self._add_sentences(sentences, index)
         self.documents.append(len(self.sentences) - 1)
 
-    def _expect(self, of_tokens: bool, place: int) -> None:
-        """Make sure that all documents are texts or all are tokens."""
-        if self.of_tokens is None:
-            if of_tokens:  # those so far were empty lists
+    def _expect(self, tokenised: bool, index: int) -> None:
+        """Check that either all documents are texts or all are lists of tokens."""
+        if self.tokenised is None:
+            if tokenised:  # the documents so far were empty lists
                 self.texts.clear()
-            self.of_tokens = of_tokens
-        elif self.of_tokens != of_tokens:
-            kind, others = ("tokens", "text") if of_tokens else ("text", "tokens")
+            self.tokenised = tokenised
+        elif self.tokenised != tokenised:
+            kind, others = ("tokens", "text") if tokenised else ("text", "tokens")
             raise ParsimonError(
-                f"document {place} is made of {kind}, but those before it of {others}; give all of them in one form."
+                f"document {index} consists of {kind}, but those before it of {others}; give all documents in the "
+                "same form."
             )
 
-    def _checked_spans(self, text: str, place: int) -> list[Span]:
+    def _checked_spans(self, text: str, index: int) -> list[Span]:
         spans, at = list(self.split(text)), 0
         for begin, end in spans:
             if not at <= begin <= end <= len(text):
                 raise ParsimonError(
-                    f"document {place} was split into sentences such as {begin} to {end}; they must be in order, "
-                    f"must not overlap, and must lie within its {len(text)} characters."
+                    f"document {index} was split into sentences such as {begin} to {end}; sentences must be in order, "
+                    f"must not overlap, and must lie within the document's {len(text)} characters."
                 )
             at = end
         return spans
 
-    def _add_text(self, text: str, spans: list[Span], place: int) -> None:
+    def _add_text(self, text: str, spans: list[Span], index: int) -> None:
         tokenise, blank, last = self.tokenise, _BLANK_LINE.search, 0
         for number, (begin, end) in enumerate(spans):
             if number and begin - last > 1 and blank(text, last, begin):
                 self.paragraphs.append(len(self.sentences) - 1)
-            self._add_sentence(tokenise(text, begin, end), place)
+            self._add_sentence(tokenise(text, begin, end), index)
             last = end
         if spans:
             self.paragraphs.append(len(self.sentences) - 1)
         self.spans.extend(chain.from_iterable(spans))
         self.texts.append(text)
 
-    def _add_sentences(self, sentences: list[str], place: int) -> None:
-        """Sentences that were given as such are one paragraph; line by line they make the text."""
+    def _add_sentences(self, sentences: list[str], index: int) -> None:
+        """Add a list of sentences as a single paragraph, whose text has one sentence per line."""
         begin = 0
         for sentence in sentences:
-            self._add_sentence(self.tokenise(sentence, 0, len(sentence)), place)
+            self._add_sentence(self.tokenise(sentence, 0, len(sentence)), index)
             self.spans.extend((begin, begin + len(sentence)))
             begin += len(sentence) + 1
         if sentences:
             self.paragraphs.append(len(self.sentences) - 1)
         self.texts.append("\n".join(sentences))
 
-    def _add_tokens(self, sentences: list[Iterable[str]], place: int) -> None:
+    def _add_tokens(self, sentences: list[Iterable[str]], index: int) -> None:
         for sentence in sentences:
-            self._add_sentence(sentence, place)
+            self._add_sentence(sentence, index)
         if sentences:
             self.paragraphs.append(len(self.sentences) - 1)
 
-    def _add_sentence(self, tokens: Iterable[str], place: int) -> None:
+    def _add_sentence(self, tokens: Iterable[str], index: int) -> None:
         try:
             numbers = map(self.numbers.__getitem__, tokens)
             self.tokens.fromlist([n for n in numbers if n >= 0] if self.numbers.closed else list(numbers))
         except TypeError as error:
             raise ParsimonError(
-                f"document {place}, sentence {len(self.sentences) - 1 - self.documents[-1]} has a token that is not "
+                f"document {index}, sentence {len(self.sentences) - 1 - self.documents[-1]} has a token that is not "
                 "a string; a document should be a text, a list of sentences, or a list of lists of strings."
             ) from error
         self.sentences.append(len(self.tokens))
 
     def corpus(self) -> Corpus:
-        """What was read."""
+        """The finished corpus."""
         sentences, paragraphs, documents = (
             np.frombuffer(bounds, np.int64) for bounds in (self.sentences, self.paragraphs, self.documents)
         )
         tokens = np.frombuffer(self.tokens, np.int32) if self.tokens else np.zeros(0, np.int32)
         words = tuple(self.numbers.words)
-        if self.of_tokens:
+        if self.tokenised:
             return Corpus(words, tokens, sentences, paragraphs, documents)
         spans = np.array(self.spans, np.int64).reshape(-1, 2)
         return Corpus(words, tokens, sentences, paragraphs, documents, self.texts, spans)

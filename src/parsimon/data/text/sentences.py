@@ -1,7 +1,7 @@
-"""Where sentences begin and end: by rules that know abbreviations, mail and news, by lines, or by sentencex.
+"""Splitting text into sentences: with rules for English prose, mail and news, by lines, or with sentencex.
 
-A splitter is a function from a text to the character offsets of its sentences, in order. What lies between two
-sentences (blanks, quote marks, rulers such as -----) belongs to neither.
+A splitter is a function from a text to the character offsets of its sentences, in order. The characters between two
+sentences (spaces, quote markers, rulers such as -----) belong to neither.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Splitter: TypeAlias = Callable[[str], Iterable[Span]]
 
 
 def split_sentences(text: str) -> list[Span]:
-    """The sentences of a text by rules, made for English prose, mail and news.
+    """Split a text into sentences with rules for English prose, mail and news.
 
-    A sentence ends at a full stop, a question or an exclamation mark, with the quotes, brackets and smileys that
-    close it, unless the stop belongs to an abbreviation, an initial or the number of a list's item. It also ends at
-    blank lines, where the depth of a quotation (`>`) changes, and before the next item of a list. A line of a mail's
-    header is a sentence, and so is a line of a signature (what follows a line `--`).
+    A sentence ends at a full stop, question mark or exclamation mark, including any quotes, brackets and smileys that
+    follow it, unless the stop belongs to an abbreviation, an initial or the number of a list item. It also ends at
+    blank lines, where the quotation depth (`>`) changes, and before the next list item. Every line of a mail header is
+    a sentence, and so is every line of a signature (the lines after `--`).
 
     >>> text = "Dr. A. Smith paid $3.50... in the U.S. He left."
     >>> [text[begin:end] for begin, end in split_sentences(text)]
@@ -43,7 +43,7 @@ def split_sentences(text: str) -> list[Span]:
 
 
 def split_lines(text: str) -> list[Span]:
-    """The lines that are not blank, for texts with one sentence a line.
+    """The lines that are not blank, for texts with one sentence per line.
 
     >>> split_lines("it is dull .\\n\\ngo !\\n")
     [(0, 12), (14, 18)]
@@ -52,7 +52,7 @@ def split_lines(text: str) -> list[Span]:
 
 
 def named_splitter(name: str) -> Splitter:
-    """The splitter of a name: rules, lines, sentencex, or sentencex:de for another language.
+    """The splitter with a name: rules, lines, sentencex, or sentencex:de for another language.
 
     >>> named_splitter("rules") is split_sentences
     True
@@ -75,7 +75,7 @@ def named_splitter(name: str) -> Splitter:
 
 
 def _located(segment: Callable[[str], Iterable[str]], text: str) -> Iterator[Span]:
-    """Offsets of pieces that are given as strings, in order."""
+    """The offsets of sentences that a library returns as strings, in order."""
     at = 0
     for piece in segment(text):
         sentence = piece.strip()
@@ -91,9 +91,9 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _LINE_OF_TEXT = re.compile(r"\S(?:[^\n]*\S)?")
 
 
-# -- blocks: consecutive lines that sentences may run over --------------------------------------------------
+# -- blocks: consecutive lines that a sentence may span ----------------------------------------------------
 
-# Quotation marks of mail at the beginning of a line: >, >>, "> >", with initials JS>, also | and :
+# Quote markers of mail at the beginning of a line: >, >>, "> >", with initials JS>, also | and :
 _QUOTE = r"(?:[ \t]*(?:[A-Za-z]{0,4}>|[|:}](?=[ \t>|:}])))*"
 _LINE = re.compile(rf"({_QUOTE})([^\S\n]*)([^\n]*)\n?")
 _HEADER = re.compile(r"[A-Z][A-Za-z0-9.-]*:(?=\s|$)")  # also Article-I.D.:
@@ -104,13 +104,13 @@ _MAIL = re.compile(
 )
 _ITEM = re.compile(r"(?:[-*+•·]|\(?\d{1,2}[.)]|\(?[A-Za-z]\))[ \t]+\S")
 _SIGNATURE = re.compile(r"(?m)^-{2,3}[ \t\r]*$")
-_LONGEST_SIGNATURE = 12  # lines; after more of them, the line -- was something else
+_LONGEST_SIGNATURE = 12  # lines; if more follow, the line -- does not start a signature
 
-_Block: TypeAlias = tuple[int, int, bool]  # begin, end, and whether it is prose that can be split further
+_Block: TypeAlias = tuple[int, int, bool]  # begin, end, and whether it is prose to be split further
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Parts of a text that no sentence crosses: paragraphs, quotations, items of lists, lines of headers."""
+    """The parts of a text that no sentence crosses: paragraphs, quotations, list items, header lines."""
     signature = _signature(text)
     lines: list[re.Match[str]] = []  # of the block so far
     depth, first = "", True
@@ -129,7 +129,7 @@ def _blocks(text: str) -> Iterator[_Block]:
 
 
 def _signature(text: str) -> int:
-    """Where the signature begins, or the length of the text if it has none."""
+    """The offset at which the signature begins, or the length of the text if there is none."""
     if "--" in text:
         *_, last = [None, *_SIGNATURE.finditer(text)]
         if last and len(split_lines(text[last.end() :])) <= _LONGEST_SIGNATURE:
@@ -138,7 +138,7 @@ def _signature(text: str) -> int:
 
 
 def _block(text: str, lines: list[re.Match[str]], first: bool) -> Iterator[_Block]:
-    """A run of lines with text as one block, or as several when it is a header or has the items of a list."""
+    """A run of lines as one block, or as several if it is a header or contains list items."""
     in_header = _HEADER.match(lines[0][3]) is not None and _is_header(lines, first)
     starts_anew = _HEADER.match if in_header else _ITEM.match
     begin = previous = lines[0]
@@ -151,14 +151,14 @@ def _block(text: str, lines: list[re.Match[str]], first: bool) -> Iterator[_Bloc
 
 
 def _is_header(lines: list[re.Match[str]], first: bool) -> bool:
-    """Whether lines, of which the first one looks like it, are the header of a mail, or the like further down."""
+    """Whether lines are a mail header or similar fields further down, given that the first one looks like it."""
     if first and _MAIL.match(lines[0][3]):
         return True
     return len(lines) > 1 and all(line[2] or _HEADER.match(line[3]) for line in lines)
 
 
 def _end(text: str, line: re.Match[str]) -> int:
-    """Where a line ends, without the blanks after it."""
+    """The end of a line without trailing spaces."""
     return line.start(3) + len(line[3].rstrip())
 
 
@@ -168,10 +168,10 @@ _STOP = re.compile(
     r"""
     ([.!?…]+(?:[ ][.!?…]+)*)                        # the stop, "?!", "..." or ". . ."
     (?:
-        ([)\]}"'»”’*_>]*                            # what closes with it
+        ([)\]}"'»”’*_>]*                            # closing quotes and brackets
         (?:[ ]+[:;=8][-o^']?[)(DPp](?=\s|$))?)      # a smiley
         (?=\s|$)
-        | (?=[A-Z][a-z]*[\s,;:'’])                  # no space after it, but a capital
+        | (?=[A-Z][a-z]*[\s,;:'’])                  # a capital without a space before it
     )
     """,
     re.VERBOSE,
@@ -182,10 +182,10 @@ _OPENING = "\"'“‘«([{<*_`-"
 
 
 def _prose(text: str, begin: int, end: int) -> Iterator[Span]:
-    """The sentences of a block."""
+    """The sentences in a block."""
     for stop in _STOP.finditer(text, begin, end):
         gap = _GAP.match(text, stop.end(), end)
-        assert gap is not None  # it may be empty
+        assert gap is not None  # the pattern can match the empty string
         if gap.end() < end and _is_end(text, begin, stop, gap.end(), end):
             yield begin, stop.end()
             begin = gap.end()
@@ -193,13 +193,13 @@ def _prose(text: str, begin: int, end: int) -> Iterator[Span]:
 
 
 def _is_end(text: str, begin: int, stop: re.Match[str], next_at: int, end: int) -> bool:
-    """Whether a sentence that began at `begin` ends with a stop, when more text follows at `next_at`."""
+    """Whether a stop ends the sentence that begins at `begin`, given that more text follows at `next_at`."""
     marks, closing = stop.groups()
     left = text[max(begin, stop.start() - 40) : stop.start()]
     words = left.split()
     word = words[-1].lstrip(_OPENING) if words and not left[-1].isspace() else ""
     if closing is None:
-        # Nothing parts it from the next word; but addresses and names of files have stops inside.
+        # There is no space before the next word. Addresses and file names contain such stops, too.
         return bool(_PLAIN_WORD.fullmatch(word)) and text[next_at : next_at + 3] not in _DOMAINS
     following = _NEXT_WORD.match(text, next_at, end)
     assert following is not None
@@ -209,16 +209,16 @@ def _is_end(text: str, begin: int, stop: re.Match[str], next_at: int, end: int) 
         return False
     if "!" in marks or "?" in marks:
         return not (lower and marks == "!" and word[:1].isupper())  # Yahoo! is
-    if marks != ".":  # an ellipsis goes on, unless a capital says otherwise
+    if marks != ".":  # a sentence continues after an ellipsis, unless a capital follows
         return next_word[:1].isupper() and next_word.partition("'")[0] != "I"
     if len(words) == 1 and len(left) == len(words[0]) < 9 and _MARKER.fullmatch(word):
         return False
-    starts = next_word in _STARTERS and not following[2]  # "A." is rather an initial
+    starts = next_word in _STARTERS and not following[2]  # "A." is more likely an initial
     return _full_stop_ends(word.rpartition("-")[2], next_word, starts)
 
 
 def _full_stop_ends(word: str, next_word: str, starts: bool) -> bool:
-    """Whether the stop after a word ends the sentence; `starts` if the next word is one that sentences start with."""
+    """Whether the full stop after a word ends the sentence; `starts` if the next word often starts a sentence."""
     lower, plain = next_word[:1].islower(), word.lower()
     if plain in _NEVER_LAST:
         return False
@@ -231,7 +231,7 @@ def _full_stop_ends(word: str, next_word: str, starts: bool) -> bool:
     if _INITIALS.fullmatch(word):
         return word == "I" or starts or (len(word) == 1 and word.islower() and not lower)
     if lower:
-        # Somebody who writes no capitals; but a short word without a vowel, or with a capital, is an abbreviation.
+        # Some authors never use capitals. But a short word with a capital or without a vowel is an abbreviation.
         return len(word) > 4 or (word == plain and (not word.isalpha() or bool(_VOWEL.search(word))))
     return True
 

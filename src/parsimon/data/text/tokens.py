@@ -1,4 +1,4 @@
-"""What a token is: words by a pattern, whatever blanks part, or a pattern or function of the user's own."""
+"""Tokenisers: words, whitespace-separated tokens, or the user's own pattern or function."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from parsimon.errors import ParsimonError
 __all__ = ["PATTERNS", "Tokeniser", "tokeniser"]
 
 Tokeniser: TypeAlias = Callable[[str, int, int], Iterable[str]]
-"""From a text and the offsets of a sentence in it to the sentence's tokens."""
+"""A function from a text and the offsets of a sentence in it to the tokens of the sentence."""
 
 PATTERNS = {
-    # Letters and digits, with apostrophes inside (don't, O'Neill) and points inside numbers (3.5, 1,000).
+    # Letters and digits, with apostrophes inside words (don't, O'Neill) and separators inside numbers (3.5, 1,000).
     "words": r"[^\W_]+(?:['’.,](?:(?<=['’])[^\W_]+|(?<=\d[.,])\d+))*",
     "whitespace": r"\S+",
 }
-"""The tokenisers that have a name, as regular expressions."""
+"""The named tokenisers as regular expressions."""
 
 
-# In text without accents, a third faster: a set of characters that needs no look at the Unicode tables.
+# A third faster on ASCII text, because matching a character needs no lookup in the Unicode tables.
 _ASCII_WORDS = re.compile(PATTERNS["words"].replace(r"[^\W_]", "[a-zA-Z0-9]").replace(r"\d", "[0-9]"))
 _WORDS = re.compile(PATTERNS["words"])
 
@@ -31,7 +31,7 @@ def _words(text: str, begin: int, end: int) -> list[str]:
 
 
 def tokeniser(tokens: str | Callable[[str], Iterable[str]]) -> Tokeniser:
-    """The tokeniser of a name, a regular expression (its group, if it has one, is the token), or a function.
+    """The tokeniser for a name, a regular expression (the token is its group, if it has one), or a function.
 
     >>> find = tokeniser("words")
     >>> text = "Don't pay $3.50 _twice_!"
@@ -45,7 +45,7 @@ def tokeniser(tokens: str | Callable[[str], Iterable[str]]) -> Tokeniser:
 
 
 def _pattern(tokens: str) -> re.Pattern[str]:
-    if tokens not in PATTERNS and re.fullmatch(r"[\w-]*", tokens):  # as a pattern it would find itself only
+    if tokens not in PATTERNS and re.fullmatch(r"[\w-]*", tokens):  # as a pattern, it would match only itself
         raise ParsimonError(
             f"there is no tokeniser called {tokens!r}; choose from {', '.join(PATTERNS)}, or give a regular "
             "expression such as [a-z]+, or a function."
@@ -58,8 +58,8 @@ def _pattern(tokens: str) -> re.Pattern[str]:
         ) from error
     if pattern.groups > 1:
         raise ParsimonError(
-            f"the pattern {tokens!r} of tokens has {pattern.groups} groups; write (?:…) for all but one of them."
+            f"the pattern {tokens!r} of tokens has {pattern.groups} groups; use (?:…) for all but one of them."
         )
     if pattern.fullmatch("") is not None:
-        raise ParsimonError(f"the pattern {tokens!r} of tokens matches nothing at all; write + instead of *.")
+        raise ParsimonError(f"the pattern {tokens!r} of tokens matches the empty string; use + instead of *.")
     return pattern
