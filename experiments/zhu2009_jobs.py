@@ -17,7 +17,7 @@ import numpy as np
 from jobs import Job
 from parsimon.data import load_ocr_letters, make_sequences
 from parsimon.data.ocr_letters import OCRWords
-from parsimon.data.synthetic_sequences import MadeSequences
+from parsimon.data.synthetic_sequences import SyntheticSequences
 from parsimon.features.columns import Labels
 from parsimon.features.item_features import MatrixFeatures, SparseSequences
 from parsimon.penalties import L1, L2, KLNorm, L1Ball, Penalty, SquaredL1
@@ -53,7 +53,7 @@ class Split:
 
 
 @cache
-def made_set(seed: int, scale: float, sequences: int) -> tuple[MadeSequences, SparseSequences, Labels]:
+def made_set(seed: int, scale: float, sequences: int) -> tuple[SyntheticSequences, SparseSequences, Labels]:
     """One of the synthetic data sets, with correlated features."""
     made = make_sequences("correlated", n_sequences=sequences, scale=scale, random_state=seed)
     return made, SparseSequences.from_sequences(made.X), Labels.from_sequences(made.y)
@@ -80,7 +80,7 @@ def letters() -> OCRWords:
 def ocr(fold: int, *, words: int | None, nine: bool) -> Split:
     """So many words of each fold, or all: those of one to learn from and of nine to test on; or the other way round."""
     drawn = letters() if words is None else letters().draw(words)
-    one, others = drawn.of_folds(fold), drawn.of_folds(*(k for k in range(10) if k != fold))
+    one, others = drawn.select_folds(fold), drawn.select_folds(*(k for k in range(10) if k != fold))
     train, test = (others, one) if nine else (one, others)
     return Split((train.X, train.y), (test.X, test.y))
 

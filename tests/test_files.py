@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parsimon.errors import ParsimonError
-from parsimon.files import write_atomically, write_atomically_or_explain
+from parsimon.files import write_atomically, write_file
 
 
 def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:
@@ -43,6 +43,6 @@ def test_a_failure_is_explained_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(
         ParsimonError, match=r"a cannot be written: No such file or directory; nothing was changed\.$"
     ):
-        write_atomically_or_explain(tmp_path / "nowhere" / "a", b"")
-    write_atomically_or_explain(tmp_path / "a", b"x")
+        write_file(tmp_path / "nowhere" / "a", b"")
+    write_file(tmp_path / "a", b"x")
     assert (tmp_path / "a").read_bytes() == b"x"

@@ -148,7 +148,7 @@ def make_toy(
     n = sum(lengths)
     observations = Observations(
         random_rows(rng, n, n_node, real),
-        random_rows(rng, n, n_pair, real) if n_pair else Rows.same_everywhere(n, 0),
+        random_rows(rng, n, n_pair, real) if n_pair else Rows.identical(n, 0),
         np.array(lengths, np.int32),
         Links(random_parents(rng, lengths)) if trees else None,
     )

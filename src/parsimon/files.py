@@ -26,7 +26,7 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
-def write_atomically_or_explain(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
     """Like `write_atomically`, but a failure raises a `ParsimonError`."""
     try:
         write_atomically(path, content)

@@ -85,13 +85,13 @@ def test_gzipped_and_with_what_editors_leave(tmp_path: Path, words: OCRWords) ->
 
 
 def test_folds(words: OCRWords) -> None:
-    assert spelled(words.of_folds(1)) == ["yes", "eye"]
-    assert black(words.of_folds(1)) == [3, 4, 5, 7, 8, 9]
-    assert spelled(words.of_folds(1, 0)) == spelled(words)
-    assert words.of_folds(0).fold.tolist() == [0, 0, 0]
-    assert words.of_folds(0).y.names == words.y.names, "all have the same labels"
+    assert spelled(words.select_folds(1)) == ["yes", "eye"]
+    assert black(words.select_folds(1)) == [3, 4, 5, 7, 8, 9]
+    assert spelled(words.select_folds(1, 0)) == spelled(words)
+    assert words.select_folds(0).fold.tolist() == [0, 0, 0]
+    assert words.select_folds(0).y.names == words.y.names, "all have the same labels"
     with pytest.raises(ParsimonError, match="there is no fold 2; the folds are 0, 1"):
-        words.of_folds(0, 2)
+        words.select_folds(0, 2)
 
 
 def test_drawing(words: OCRWords) -> None:
@@ -102,7 +102,7 @@ def test_drawing(words: OCRWords) -> None:
     assert {tuple(spelled(words.draw(2, seed=seed))) for seed in range(20)} > {tuple(spelled(drawn))}
     assert set(spelled(words.draw(1, seed=1))) < set(spelled(drawn))
     for fold in (0, 1):
-        assert spelled(drawn.of_folds(fold)) == spelled(words.of_folds(fold).draw(2, seed=1))
+        assert spelled(drawn.select_folds(fold)) == spelled(words.select_folds(fold).draw(2, seed=1))
 
 
 @pytest.mark.parametrize("n", [0, -1, 3])
@@ -164,9 +164,9 @@ def test_the_data_set(require_data: Callable[[str], None]) -> None:
     assert sorted(words.y.names) == list("abcdefghijklmnopqrstuvwxyz")
     assert np.array_equal(words.X.lengths, words.y.lengths)
     assert np.bincount(words.fold).tolist() == [626, 704, 684, 698, 693, 651, 739, 717, 690, 675]
-    assert spelled(words.of_folds(0))[0] == "ommanding"
+    assert spelled(words.select_folds(0))[0] == "ommanding"
     sample = words.draw(100)
     assert np.bincount(sample.fold).tolist() == [100] * 10
-    train, test = sample.of_folds(0), sample.of_folds(*range(1, 10))
+    train, test = sample.select_folds(0), sample.select_folds(*range(1, 10))
     labeler = SequenceLabeler(l1=1.0, tol=1e-2).fit(train.X, train.y)
     assert labeler.score(test.X, test.y) > 0.5

@@ -104,7 +104,7 @@ def test_every_entry_is_complete(name: str) -> None:
     assert entry.terms.endswith(".")
     for file, remote in entry.files.items():
         assert remote.url.startswith("https://")
-        assert remote.instead or remote.url.endswith(f"/{file}")
+        assert remote.manual_step or remote.url.endswith(f"/{file}")
         assert re.fullmatch("[0-9a-f]{64}", remote.sha256)
 
 
@@ -181,7 +181,9 @@ def test_a_file_that_cannot_be_downloaded_as_it_is(
     folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = packed("words.txt.gz")
-    remote = RemoteFile(NOWHERE, hashlib.sha256(content).hexdigest(), instead="give its path to load_words")
+    remote = RemoteFile(
+        NOWHERE, hashlib.sha256(content).hexdigest(), manual_step="give its path to load_words"
+    )
     monkeypatch.setitem(REGISTRY, "words", DataSet("words", {"words.txt.gz": remote}, "Words.", "None."))
     with pytest.raises(ParsimonError) as caught:
         archive("words")

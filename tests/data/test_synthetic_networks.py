@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parsimon.data.synthetic_networks import MadeNetwork, agreement, make_network
+from parsimon.data.synthetic_networks import SyntheticNetwork, agreement, make_network
 from parsimon.errors import ParsimonError
 
 
-def true_distribution(made: MadeNetwork) -> dict[tuple[int, ...], float]:
+def true_distribution(made: SyntheticNetwork) -> dict[tuple[int, ...], float]:
     """P(x) of every row there can be, by enumeration."""
     n, states = len(made.field), range(made.n_states)
     s = agreement(made.n_states)

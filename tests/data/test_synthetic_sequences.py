@@ -9,7 +9,7 @@ import pytest
 
 from brute_force import enumerate_chain
 from parsimon.arrays import Array
-from parsimon.data import MadeSequences, make_sequences
+from parsimon.data import SyntheticSequences, make_sequences
 from parsimon.data.synthetic_sequences import draw_labels
 from parsimon.errors import ParsimonError
 from parsimon.structures import Chain, ChainParts
@@ -122,7 +122,7 @@ def test_scores_of_any_size() -> None:
     assert labels.tolist() == [[2] * 5]
 
 
-def mean_scores(made: MadeSequences) -> Array:
+def mean_scores(made: SyntheticSequences) -> Array:
     """∂ log P(y | x) / ∂ state at the generating weights, its mean over sequences in standard errors."""
     n, length, n_labels = len(made.X), len(made.X[0]), len(made.transition)
     inputs = np.stack(made.X)

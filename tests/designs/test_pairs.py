@@ -228,7 +228,7 @@ def test_distinct_rows(rows: list[list[int]], real: bool) -> None:
 
 def test_steps_of_one_kind_share_their_scores() -> None:
     pair = Rows(np.array([0, 1, 2, 3, 4]), np.array([0, 1, 0, 1], np.int32))
-    observations = Observations(Rows.same_everywhere(4, 1), pair, np.array([4]))
+    observations = Observations(Rows.identical(4, 1), pair, np.array([4]))
     design, chain = build_chain(observations, FeatureIndex.all_labels(2, 1, 2))
     assert chain.n_kinds == 2
     assert chain.pair_kind.tolist() == [0, 1, 0, 1]
@@ -237,9 +237,7 @@ def test_steps_of_one_kind_share_their_scores() -> None:
 
 @pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
 def test_sequences_without_tokens(lengths: list[int]) -> None:
-    observations = Observations(
-        Rows.same_everywhere(0, 1), Rows.same_everywhere(0, 1), np.array(lengths, np.int32)
-    )
+    observations = Observations(Rows.identical(0, 1), Rows.identical(0, 1), np.array(lengths, np.int32))
     design, chain = build_chain(observations, FeatureIndex.all_labels(2, 1, 1))
     best, labels = chain.argmax(design.scores(np.ones(design.n_features)))
     assert best.tolist() == [0.0] * len(lengths)

@@ -57,7 +57,7 @@ def test_a_toy_grammar_is_learnt_completely(settings):
     assert compare_treebanks(TEST, parser.predict(TEST)).las == 1.0
     selection = settings.get("selection")
     if selection is not None:
-        assert len([t for t in parser.templates_ if t.looks_at_words]) <= selection.budget
+        assert len([t for t in parser.templates_ if t.tests_words]) <= selection.budget
 
 
 def test_predictions_do_not_look_at_the_heads_of_the_input(parser):

@@ -50,10 +50,10 @@ def test_one_part_is_learnt_from(work: Any) -> None:
 def test_words_to_choose_by_are_in_no_draw(work: Any, require_data: Callable[[str], None]) -> None:
     require_data("ocr_letters")
     given = work.split_of({"name": "ocr development", "words": 20, "nine": False, "most": 50}, 0)
-    fold = work.letters().of_folds(0)
+    fold = work.letters().select_folds(0)
     assert len(given.train[0]) == 20
     assert len(given.test[0]) == len(fold) - 50
-    drawn = work.letters().draw(50).of_folds(0)
+    drawn = work.letters().draw(50).select_folds(0)
     together = sorted(map(tuple, [*given.test[1], *drawn.y]))
     assert together == sorted(map(tuple, fold.y))
 

@@ -31,7 +31,7 @@ def test_trees_without_nodes_have_no_kinds() -> None:
 def test_kinds_allow_what_was_seen_and_new_ones_anything() -> None:
     X = tree_columns([(["in", "leaf", "leaf", "odd"], [-1, 0, 0, 0])])
     kinds = NodeKinds.learn(X, 0, Labels.from_sequences([["R", "A", "B", None]]))
-    again = NodeKinds.from_told(kinds.told(), kinds.labels)
+    again = NodeKinds.from_dict(kinds.to_dict(), kinds.labels)
     for each in (kinds, again):
         links = each.limit(tree_columns([(["leaf", "in", "new", "odd"], [-1, 0, 0, 0])])).links
         assert links is not None

@@ -58,7 +58,7 @@ def test_tables_and_constant_rows() -> None:
     assert as_lists(Rows.from_table(np.array([[0, 1], [2, 3]], np.int32))) == [[0, 1], [2, 3]]
     assert as_lists(Rows.from_table(np.array([[-1, 1], [-1, -1]], np.int32))) == [[1], []]
     assert as_lists(Rows.from_table(np.zeros((2, 0), np.int32))) == [[], []]
-    assert as_lists(Rows.same_everywhere(2, 3)) == [[0, 1, 2]] * 2
+    assert as_lists(Rows.identical(2, 3)) == [[0, 1, 2]] * 2
     assert rows([[1], [], [2, 3]]).owner.tolist() == [0, 2, 2]
 
 

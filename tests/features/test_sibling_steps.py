@@ -13,8 +13,8 @@ from parsimon.features.templates import TemplateSet
 
 # A root with three children, the second of which has a child. Attribute 0 is for parents, 1 for siblings.
 TREE = Observations(
-    Rows.same_everywhere(5, 1),
-    Rows.same_everywhere(5, 2),
+    Rows.identical(5, 1),
+    Rows.identical(5, 2),
     np.array([5]),
     Links.from_parents([-1, 0, 0, 0, 2]),
 )

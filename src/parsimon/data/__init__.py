@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         member,
     )
     from parsimon.data.splits import Fold, folds
-    from parsimon.data.synthetic_networks import MadeNetwork, make_network
-    from parsimon.data.synthetic_sequences import MadeSequences, make_sequences
+    from parsimon.data.synthetic_networks import SyntheticNetwork, make_network
+    from parsimon.data.synthetic_sequences import SyntheticSequences, make_sequences
     from parsimon.data.tagged_text import load_brown, load_treebank_pos
     from parsimon.data.treebank_files import TreebankFile, read_treebank
     from parsimon.data.treebank_sets import load_treebank
@@ -38,9 +38,9 @@ __all__ = [
     "CodeCorpus",
     "DataSet",
     "Fold",
-    "MadeNetwork",
-    "MadeSequences",
     "OCRWords",
+    "SyntheticNetwork",
+    "SyntheticSequences",
     "Treebank",
     "TreebankFile",
     "WebRecord",
@@ -71,8 +71,8 @@ __all__ = [
 _HOME = {
     "CodeCorpus": "python_code",
     "Fold": "splits",
-    "MadeNetwork": "synthetic_networks",
-    "MadeSequences": "synthetic_sequences",
+    "SyntheticNetwork": "synthetic_networks",
+    "SyntheticSequences": "synthetic_sequences",
     "OCRWords": "ocr_letters",
     "Treebank": "treebanks",
     "TreebankFile": "treebank_files",

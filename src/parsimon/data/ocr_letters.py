@@ -32,7 +32,7 @@ class OCRWords:
 
     >>> X, y = SparseSequences(np.eye(5, PIXELS), [2, 3]), Labels.from_sequences([["n", "o"], ["y", "e", "s"]])
     >>> words = OCRWords(X, y, np.array([0, 1]))
-    >>> list(words.of_folds(1).y), len(words.draw(1))
+    >>> list(words.select_folds(1).y), len(words.draw(1))
     ([['y', 'e', 's']], 2)
     """
 
@@ -43,7 +43,7 @@ class OCRWords:
     def __len__(self) -> int:
         return len(self.fold)
 
-    def of_folds(self, *folds: int) -> OCRWords:
+    def select_folds(self, *folds: int) -> OCRWords:
         """The words in the given folds."""
         known = np.unique(self.fold).tolist()
         for fold in folds:
@@ -77,7 +77,7 @@ def load_ocr_letters(path: str | os.PathLike[str] | None = None) -> OCRWords:
     `path` may name your own copy of letter.data, gzipped or not; the default is the registered file.
 
         letters = load_ocr_letters()
-        train, test = letters.of_folds(0), letters.of_folds(*range(1, 10))
+        train, test = letters.select_folds(0), letters.select_folds(*range(1, 10))
         labeler = SequenceLabeler(l1=1.0).fit(train.X, train.y)
         image = letters.X[0].matrix[[0]].toarray().reshape(16, 8)
     """

@@ -31,12 +31,12 @@ class RemoteFile:
     """The URL and checksum of a file.
 
     Some files are available at their URL only in another form, so they cannot be downloaded automatically. For those,
-    `instead` says what to do with the file that is there.
+    `manual_step` says what to do with the file that is there.
     """
 
     url: str
     sha256: str
-    instead: str = ""
+    manual_step: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ REGISTRY: dict[str, DataSet] = {
                 "nettalk.data.gz": RemoteFile(
                     url=f"{_UCI}/nettalk/nettalk.data",
                     sha256="bcf4ac0236e69814c41cf5fbf34fe392c35bed4a56cdc2db4ae7877084af99ab",
-                    instead="give the path of that file to load_nettalk",
+                    manual_step="give the path of that file to load_nettalk",
                 )
             },
             description="Pronunciations of 20,008 English words: phonemes, stress and syllables, aligned with "
@@ -122,7 +122,7 @@ REGISTRY: dict[str, DataSet] = {
                 "20news-bydate-8groups.tar.xz": RemoteFile(
                     url="https://qwone.com/~jason/20Newsgroups/20news-bydate.tar.gz",
                     sha256="1ec74c9ad7f4ed48c3e1c350e87e45e20d8cd52ec648852564ec3bc8018c8f50",
-                    instead="give the path of that file to load_news20",
+                    manual_step="give the path of that file to load_news20",
                 )
             },
             description="20 Newsgroups split by date, eight groups for four two-class tasks: 4,631 training and "
@@ -147,7 +147,7 @@ REGISTRY: dict[str, DataSet] = {
                 "amazon_sorted_data_acl_labelled.tar.xz": RemoteFile(
                     url="https://www.cs.jhu.edu/~mdredze/datasets/sentiment/domain_sentiment_data.tar.gz",
                     sha256="e44441901ddd5f98a796836a75a17f2cbcec58284a60477da1cf2422f2e14fc5",
-                    instead="give the path of that file to load_amazon",
+                    manual_step="give the path of that file to load_amazon",
                 )
             },
             description="Reviews of books, DVDs, electronics and kitchenware, 1,000 positive and 1,000 negative "
@@ -161,7 +161,7 @@ REGISTRY: dict[str, DataSet] = {
                     url="https://ai.stanford.edu/~btaskar/ocr/letter.data.gz",
                     sha256="4af0262b73aec13811e93213a019fa60cdd476364ebe736329363f5caf7eb5c0",
                     # That file numbers letters and words differently, which makes no difference to the loader.
-                    instead="give the path of that file to load_ocr_letters",
+                    manual_step="give the path of that file to load_ocr_letters",
                 )
             },
             description="6,877 handwritten words: 52,152 letters of 16 × 8 pixels, in ten folds "
@@ -174,7 +174,7 @@ REGISTRY: dict[str, DataSet] = {
                 "cdt_danish_ddt_conll.tar.xz": RemoteFile(
                     url="https://github.com/mbkromann/copenhagen-dependency-treebank",
                     sha256="d6b49679d9e72062f6d06639f51f6aeb38b158ed59ce68efbc00ab6658a365ac",
-                    instead="read its *-da.conll files with read_treebank",
+                    manual_step="read its *-da.conll files with read_treebank",
                 )
             },
             description="The Danish Dependency Treebank in its Copenhagen release: 5,638 sentences of 536 texts, "
@@ -199,7 +199,7 @@ REGISTRY: dict[str, DataSet] = {
                 f"UD_{treebank}.tar.xz": RemoteFile(
                     url=f"https://github.com/UniversalDependencies/UD_{treebank.removesuffix('-2023')}",
                     sha256=checksum,
-                    instead="read its .conllu files with read_treebank",
+                    manual_step="read its .conllu files with read_treebank",
                 )
                 for treebank, checksum in (
                     ("English-EWT", "e0b22dc353d4be0a722c4284986731cd09b5ac02cebc59a8cc081e149e7fbb2b"),
@@ -222,7 +222,7 @@ REGISTRY: dict[str, DataSet] = {
                 "swde_nbaplayer_60pages_x10sites.tar.xz": RemoteFile(
                     url="https://archive.codeplex.com/?p=swde",
                     sha256="e2d6c18e11f23cbf42ef2a5944b21f7c0e5176fee4f6da4e416a59bb6d07c306",
-                    instead="give the path of an archive of its nbaplayer pages to load_web_records",
+                    manual_step="give the path of an archive of its nbaplayer pages to load_web_records",
                 )
             },
             description="600 web pages about basketball players from ten sites, with the name, team, height and "
@@ -288,8 +288,8 @@ def archive(name: str, file: str | None = None) -> Path:
 def _verified(path: Path, remote: RemoteFile) -> Path:
     if _sha256(path) != remote.sha256:
         remedy = (
-            f"download {remote.url} and {remote.instead}"
-            if remote.instead
+            f"download {remote.url} and {remote.manual_step}"
+            if remote.manual_step
             else f"put the file from {remote.url} there, or remove it"
         )
         raise ParsimonError(
@@ -310,9 +310,9 @@ def _download(name: str, file: str, folder: Path) -> Path:
     data = os.environ.get("PARSIMON_DATA")
     where = f"$PARSIMON_DATA ({data}/{name})" if data else "$PARSIMON_DATA (not set)"
     missing = f"{file} of the data set {name} is neither in {where} nor in {folder}"
-    if remote.instead:
+    if remote.manual_step:
         raise ParsimonError(
-            f"{missing}, and {remote.url} has it in another form; download that and {remote.instead}."
+            f"{missing}, and {remote.url} has it in another form; download that and {remote.manual_step}."
         )
     try:
         pooch.retrieve(remote.url, f"sha256:{remote.sha256}", fname=file, path=folder)

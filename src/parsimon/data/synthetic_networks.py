@@ -11,13 +11,13 @@ import numpy as np
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 
-__all__ = ["MadeNetwork", "agreement", "make_network"]
+__all__ = ["SyntheticNetwork", "agreement", "make_network"]
 
 Kind: TypeAlias = Literal["chain", "grid", "random"]
 
 
 @dataclass(frozen=True)
-class MadeNetwork:
+class SyntheticNetwork:
     """Rows drawn from P(x) ∝ exp(Σ_v field[v, x_v] + Σ_e weights[e] · s(x_u, x_v)), e = {u, v}.
 
     s is 1 if two states agree, and −1/(K − 1) if they differ. With two states, this is the Ising model with ±1 states.
@@ -43,7 +43,7 @@ def make_network(
     degree: float = 3.0,
     sweeps: int = 200,
     random_state: int = 0,
-) -> MadeNetwork:
+) -> SyntheticNetwork:
     """Draw a table of `n_samples` rows from a Markov network with the given graph.
 
     A ``chain`` joins every variable to the next one, and a ``grid`` (as square as possible) to those on its right and
@@ -75,7 +75,7 @@ def make_network(
         rows = _draw_chain(fields, weights, n_samples, of_rows)
     else:
         rows = _draw_gibbs(fields, edges, weights, n_samples, sweeps, of_rows)
-    return MadeNetwork(rows, edges, weights, fields, n_states)
+    return SyntheticNetwork(rows, edges, weights, fields, n_states)
 
 
 def agreement(n_states: int) -> Array:

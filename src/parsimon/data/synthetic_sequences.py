@@ -13,13 +13,13 @@ import numpy as np
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
 
-__all__ = ["MadeSequences", "draw_labels", "make_sequences"]
+__all__ = ["SyntheticSequences", "draw_labels", "make_sequences"]
 
 Kind = Literal["iid", "correlated"]
 
 
 @dataclass(frozen=True)
-class MadeSequences:
+class SyntheticSequences:
     """Sequences, and the CRF from which their labels were drawn.
 
     The score of labels y of a sequence x is Σ_t x_t · state[:, y_t] + Σ_t transition[y_{t−1}, y_t].
@@ -45,7 +45,7 @@ def make_sequences(
     scale: float = 1.0,
     sweeps: int = 100,
     random_state: int = 0,
-) -> MadeSequences:
+) -> SyntheticSequences:
     """Draw sequences of real-valued features, some of them relevant, and labels from a CRF given the features.
 
     The defaults are those of Zhu, Xing & Zhang (2009): 30 of 100 features are relevant, here the first ones. Every
@@ -85,7 +85,7 @@ def make_sequences(
         shared = of_inputs.standard_normal((n_sequences, length, n_relevant // group_size))
         inputs[..., relevant] = np.repeat(shared, group_size, axis=2) + noise * inputs[..., relevant]
     labels = draw_labels(inputs @ state, transition, sweeps, of_labels)
-    return MadeSequences(
+    return SyntheticSequences(
         list(inputs), [[str(label) for label in row] for row in labels.tolist()], state, transition, relevant
     )
 

@@ -40,7 +40,7 @@ def build_chain(
     node = LinearMap(observations.node.start, observations.node.index, observations.node.value, index.node)
     steps = LinearMap(start, attributes, value, index.pair)
     shared: dict[str, Any] = {"threads": threads, "workspace": workspace}
-    if observations.beside is not None:
+    if observations.first_sibling is not None:
         design: PairDesign = SiblingDesign.build(index.n_labels, node, steps, step_row, **shared)
         possible = None if allowed is None else np.concatenate([allowed.start[None], allowed.pair])
         return design, _tree(
@@ -65,7 +65,7 @@ def _tree(kind: Callable[..., Tree], observations: Observations, design: PairDes
 
 def width(observations: Observations, index: FeatureIndex, allowed: Transitions | None) -> int:
     """How many numbers a token takes up while a structure is at work on it."""
-    if observations.beside is None:
+    if observations.first_sibling is None:
         return index.n_labels
     if allowed is None:
         return index.n_labels * (index.n_labels + 1)

@@ -188,7 +188,7 @@ class ArcFeatures:
         ranges = [
             np.arange(starts[t], starts[t + 1])
             for t, template in enumerate(self.templates)
-            if not template.looks_at_words
+            if not template.tests_words
         ]
         return np.concatenate([np.zeros(0, np.int64), *ranges]), np.zeros(0, np.int64)
 

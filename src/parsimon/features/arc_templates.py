@@ -149,7 +149,7 @@ class ArcTemplate:
         return self.name
 
     @property
-    def looks_at_words(self) -> bool:
+    def tests_words(self) -> bool:
         """Whether the template tests anything besides direction and length."""
         return any(test.column is not None for test in self.tests)
 

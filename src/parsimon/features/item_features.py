@@ -46,7 +46,7 @@ class _LabelBigram:
         return np.zeros(0, np.int64), np.arange(self.n_pair)
 
     def _observations(self, node: Rows, lengths: IntArray) -> Observations:
-        return Observations(node, Rows.same_everywhere(len(node), self.n_pair), lengths)
+        return Observations(node, Rows.identical(len(node), self.n_pair), lengths)
 
 
 @dataclass

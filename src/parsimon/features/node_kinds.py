@@ -57,7 +57,7 @@ class NodeKinds:
         return Columns(columns.ids, columns.lengths, columns.strings, links)
 
     def to_dict(self) -> dict[str, Any]:
-        """For a model file."""
+        """The allowed labels of each kind, for a model file."""
         labels = [[self.labels[y] for y in np.flatnonzero(row).tolist()] for row in self.allowed]
         return {"column": self.column, "labels": dict(zip(self.names, labels, strict=True))}
 

@@ -45,7 +45,7 @@ class Rows:
         return cls(start, table[known])
 
     @classmethod
-    def same_everywhere(cls, n: int, attributes: int) -> Rows:
+    def identical(cls, n: int, attributes: int) -> Rows:
         """`n` rows that all have the attributes 0, 1, …, `attributes` − 1."""
         start = np.arange(n + 1, dtype=np.int64) * attributes
         return cls(start, np.tile(np.arange(attributes, dtype=np.int32), n))
@@ -82,15 +82,15 @@ class Observations:
 
     ``node`` has one row per token. ``pair`` has one row per token, too, for the step *into* it; the row of the first
     token of a sequence is not used. With ``links``, the sequences are trees: tokens are nodes, and steps come from
-    their parents. With ``beside``, there is a second step into each node, from its previous sibling: it has the
-    attributes from number ``beside`` on, and the step from the parent has all others.
+    their parents. With ``first_sibling``, there is a second step into each node, from its previous sibling: it has the
+    attributes from number ``first_sibling`` on, and the step from the parent has all others.
     """
 
     node: Rows
     pair: Rows
     lengths: IntArray
     links: Links | None = None
-    beside: int | None = None  # the first attribute of steps from siblings
+    first_sibling: int | None = None  # the first attribute of steps from siblings
 
     @property
     def n_tokens(self) -> int:
@@ -109,21 +109,23 @@ class Observations:
     @property
     def steps_into_each(self) -> int:
         """The number of steps into each token."""
-        return 1 if self.beside is None else 2
+        return 1 if self.first_sibling is None else 2
 
     @property
     def steps(self) -> tuple[Rows, IntArray]:
         """The attributes of all steps, token by token, and the token from which each comes (−1 for none)."""
-        if self.beside is None:
+        if self.first_sibling is None:
             return self.pair, self.before
         assert self.links is not None
         previous = previous_siblings(self.links.parent)
-        return self.pair.split(self.beside), np.stack([self.before, previous], axis=1).reshape(-1)
+        return self.pair.split(self.first_sibling), np.stack([self.before, previous], axis=1).reshape(-1)
 
     def keep(self, node: BoolArray, pair: BoolArray) -> Observations:
         """Drop attributes that are not wanted and renumber the others."""
-        beside = None if self.beside is None else int(pair[: self.beside].sum())
-        return replace(self, node=self.node.keep(node), pair=self.pair.keep(pair), beside=beside)
+        first_sibling = None if self.first_sibling is None else int(pair[: self.first_sibling].sum())
+        return replace(
+            self, node=self.node.keep(node), pair=self.pair.keep(pair), first_sibling=first_sibling
+        )
 
     def __getitem__(self, tokens: slice) -> Observations:
         """One sequence or tree, given by its tokens."""

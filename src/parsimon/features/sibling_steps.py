@@ -11,22 +11,22 @@ from parsimon.features.observations import Observations
 from parsimon.features.templates import TemplateSet
 
 
-def instead(observations: Observations, beside: int) -> Observations:
+def instead(observations: Observations, first_sibling: int) -> Observations:
     """Replace the step from the parent by one from the previous sibling, except for first children and roots.
 
-    Step attributes from number `beside` on belong to siblings, those below it to parents and children.
+    Step attributes from number `first_sibling` on belong to siblings, those below it to parents and children.
     """
     links = observations.links
     assert links is not None
     parent, to_sibling = attach_to_siblings(links.parent)
     pair = observations.pair
-    fitting = (pair.index >= beside) == to_sibling[pair.owner]
+    fitting = (pair.index >= first_sibling) == to_sibling[pair.owner]
     return replace(observations, pair=pair.where(fitting), links=replace(links, parent=parent))
 
 
-def also(observations: Observations, beside: int) -> Observations:
+def also(observations: Observations, first_sibling: int) -> Observations:
     """Add a second step into each node, from the previous sibling."""
-    return replace(observations, beside=beside)
+    return replace(observations, first_sibling=first_sibling)
 
 
 SIBLINGS: dict[str, Callable[[Observations, int], Observations]] = {"instead": instead, "also": also}

@@ -117,7 +117,7 @@ class TemplateFeatures:
         return self._expand(X, self.strings, self.strings.add, learn=True, threads=threads)
 
     @property
-    def beside(self) -> int:
+    def first_sibling(self) -> int:
         """The first attribute for pairs of siblings."""
         before = sum(t.kind != "sibling" for t in self._pair.representative)
         return int(self._pair.extractor.offsets[before])
@@ -302,7 +302,7 @@ class Session:
             return observations
         if observations.links is None:
             raise ParsimonError("labels depend on siblings, but the input has sequences, not trees.")
-        return SIBLINGS[siblings](observations, self._space.beside)
+        return SIBLINGS[siblings](observations, self._space.first_sibling)
 
     def _related(self, X: Columns, relation: str, column: int) -> IntArray:
         """The column values of related nodes; a value such as ``_parent`` if there is no such node."""

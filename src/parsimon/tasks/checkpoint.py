@@ -18,7 +18,7 @@ import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.files import write_atomically_or_explain
+from parsimon.files import write_file
 from parsimon.solvers import SOLVERS, Event, Monitor, Result, Solver, Status
 from parsimon.weights import Weights
 
@@ -109,7 +109,7 @@ class Checkpoint:
         }
         packed = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
         content = save(packed, metadata={"parsimon-checkpoint": json.dumps(header)})
-        write_atomically_or_explain(path, bytes(content))
+        write_file(path, bytes(content))
 
     def save_or_warn(self, path: Path) -> None:
         """Writes it; a failure (a full disk) is no reason to lose the training."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.files import write_atomically_or_explain
+from parsimon.files import write_file
 from parsimon.tasks.kinds import find_kind, get_kind
 
 FORMAT = 2
@@ -46,7 +46,7 @@ def smallest(values: IntArray) -> IntArray:
 
 def save_model(model: Model, path: str | Path, *, dtype: str = "float64") -> None:
     """Writes a model; nobody ever sees half of it. `dtype` is float64 or float32 (half the size)."""
-    write_atomically_or_explain(Path(path), dump_model(model, dtype=dtype))
+    write_file(Path(path), dump_model(model, dtype=dtype))
 
 
 def dump_model(model: Model, *, dtype: str = "float64") -> bytes:

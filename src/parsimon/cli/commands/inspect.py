@@ -107,7 +107,7 @@ def inspect(**options: Any) -> None:
 def write_page(kind: Kind, model: Model, job: Asked) -> None:
     """Writes a model as a page, and says where it is."""
     from parsimon.cli.output import check_writable
-    from parsimon.files import write_atomically_or_explain
+    from parsimon.files import write_file
     from parsimon.report.model_page import model_page
 
     page = job["html"]
@@ -122,5 +122,5 @@ def write_page(kind: Kind, model: Model, job: Asked) -> None:
         template=shown.template,
         history=model.info.get("history", []),
     )
-    write_atomically_or_explain(page, text.encode("utf-8", "replace"))
+    write_file(page, text.encode("utf-8", "replace"))
     click.echo(f"{job.model} is shown in {page}")

@@ -271,11 +271,11 @@ def mention_unknown(model: DocumentModel, gold: list[str], name: str) -> None:
 
 def write_explanation(job: Asked, explained: list[ExplainedDocument], gold: list[str]) -> None:
     """A page with the explanations, and where it is."""
-    from parsimon.files import write_atomically_or_explain
+    from parsimon.files import write_file
     from parsimon.report.explanation_page import explanation_page
 
     title = f"Which sentences matter: {Path(job['file']).name}, {Path(job.model).name}"
     page = explanation_page(explained, title=title, gold=gold or None)
-    write_atomically_or_explain(job["html"], page.encode("utf-8", "replace"))
+    write_file(job["html"], page.encode("utf-8", "replace"))
     n = len(explained)
     click.echo(f"{n} document{'s' * (n != 1)} explained in {job['html']}")

@@ -128,10 +128,10 @@ Examples:
 
     def write_more(self, job: Asked, model: NetworkModel) -> None:
         """The drawing and the list of edges."""
-        from parsimon.files import write_atomically_or_explain
+        from parsimon.files import write_file
 
         if job["edges"] is not None:
-            write_atomically_or_explain(job["edges"], edges_file(model).encode())
+            write_file(job["edges"], edges_file(model).encode())
         if job["draw"] is not None:
             from parsimon.report.figure_file import save_figure
             from parsimon.report.network_drawing import draw_model

@@ -236,7 +236,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         penalty = self.chosen_penalty.bind(features)
         if not self.penalize_bias:
             penalty = penalty.exempt(features.bias_features(), index.n_features)
-        below = None if observations.beside is None else seen_below(observations, y)
+        below = None if observations.first_sibling is None else seen_below(observations, y)
         allowed = below if pairs is None else pairs.transitions
         batches = tuple(make_batches(observations, y.ids, index, self.n_threads, weights, allowed))
         problem = InMemoryProblem(batches, get_loss(self.loss).bind(y.names), penalty, index.n_features)
