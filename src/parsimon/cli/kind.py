@@ -19,8 +19,6 @@ from parsimon.errors import ParsimonError
 from parsimon.tasks.kinds import find_kind, get_kind, kinds
 
 if TYPE_CHECKING:
-    import click
-
     from parsimon.report.model_page import Part
     from parsimon.tasks.training import Training
 
@@ -76,7 +74,7 @@ class Kind(ABC):
     noun: ClassVar[str]  # with its article: "a document model"
     # --- train
     options: ClassVar[type]  # a dataclass of options, which the training has as well
-    flags: ClassVar[Sequence[click.Option]] = ()  # options of the command line alone
+    flags: ClassVar[Sequence[Any]] = ()  # options of the command line alone
     source: ClassVar[str] = "TRAIN"  # what the data are called
     help: ClassVar[str]
     examples: ClassVar[str] = ""

@@ -170,7 +170,10 @@ def is_minimum_risk(model: str, decoding: str | None, best: str) -> bool:
 
 def threads_option(function: Function) -> Function:
     """On how many threads to work; the result does not depend on it."""
-    return flag_of("n_jobs", options_of(TrainingOptions)["n_jobs"], ALL_PROCESSORS)(function)
+    add: Callable[[Function], Function] = flag_of(
+        "n_jobs", options_of(TrainingOptions)["n_jobs"], ALL_PROCESSORS
+    )
+    return add(function)
 
 
 # --- Options of training -----------------------------------------------------------------------------------------
@@ -197,6 +200,8 @@ def flag_of(name: str, told: Option, default: Any) -> Callable[[Any], Any]:
     if name == "n_jobs":
         shown = "all processors"
     if told.kind == SWITCH:
+        if "/" in flags[0]:  # one way, the other, or neither
+            return option(*flags, name, show_default=shown, **settings)
         if default is True:
             flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
         return option(*flags, name, is_flag=True, **{**settings, "default": bool(default)})
@@ -205,13 +210,20 @@ def flag_of(name: str, told: Option, default: Any) -> Callable[[Any], Any]:
     elif told.kind == FILE:
         settings["type"] = click.Path(path_type=Path)
     elif told.kind == INTEGER:
-        settings["type"] = click.IntRange(told.least, told.most) if told.least is not None else int
+        settings["type"] = _whole_numbers(told)
     elif told.kind in (NUMBER, SIZE):
         settings["type"] = float if told.kind == NUMBER else str
         settings["callback"] = _checked(name, told)
     if told.flag_value is not None:
         settings |= {"is_flag": False, "flag_value": told.flag_value}
     return option(*flags, name, metavar=told.metavar, show_default=shown, **settings)
+
+
+def _whole_numbers(told: Option) -> click.ParamType[int]:
+    if told.least is None and told.most is None:
+        return click.INT
+    least, most = (None if limit is None else int(limit) for limit in (told.least, told.most))
+    return click.IntRange(least, most)
 
 
 def _checked(name: str, told: Option) -> Callable[..., Any]:

@@ -136,7 +136,7 @@ class Labeler(LabellingOptions, Estimator):
             given=fixed,
             minimum_risk=self.decoding == MINIMUM_RISK,
         )
-        return LabelLists(self.model_.as_labels(ids, observations.lengths))  # type: ignore[arg-type]
+        return LabelLists(self.model_.as_labels(ids, observations.lengths))
 
     def predict_marginals(self, X: Any, *, lengths: IntArray | None = None, given: Any = None) -> list[Array]:
         """P(label | sequence): for every sequence an array of tokens × labels, in the order of `classes_`."""
@@ -221,12 +221,12 @@ class Labeler(LabellingOptions, Estimator):
 
     def _take(self, model: SequenceModel) -> None:
         super()._take(model)
-        self.templates_: TemplateSet | None = None
+        self.templates_ = None
         self.classes_ = np.array(model.tags, dtype=object)
         self.n_features_ = len(model.weights)
 
     @classmethod
-    def _settings_of(cls, model: SequenceModel) -> dict[str, Any]:
+    def _settings_of(cls, model: Any) -> dict[str, Any]:
         settings = {"l1": model.info.get("l1") or 0.0, "l2": model.info.get("l2") or 0.0}
         if isinstance(model.space, TemplateFeatures):
             settings["templates"] = model.space.templates

@@ -73,5 +73,5 @@ class SequenceLabeler(SequenceOptions, Labeler):
         return forbid(self.model_.tags, self.scheme)
 
     @classmethod
-    def _settings_of(cls, model: SequenceModel) -> dict[str, Any]:
+    def _settings_of(cls, model: Any) -> dict[str, Any]:
         return {**super()._settings_of(model), "scheme": model.scheme}

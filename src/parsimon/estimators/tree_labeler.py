@@ -104,7 +104,7 @@ class TreeLabeler(TreeOptions, Labeler):
         return super()._observe(self._fitted().limited(self._data(X, lengths)), None, given)
 
     @classmethod
-    def _settings_of(cls, model: TreeModel) -> dict[str, Any]:
+    def _settings_of(cls, model: Any) -> dict[str, Any]:
         siblings = model.space.siblings if isinstance(model.space, TemplateFeatures) else None
         column = None if model.node_kinds is None else model.node_kinds.column
         return {**super()._settings_of(model), "siblings": siblings, "kind_column": column}

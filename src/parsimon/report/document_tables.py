@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from parsimon.tasks.sequences.metrics import Evaluation
 
 
-def evaluation_text(evaluation: Evaluation) -> str:
+def evaluation_text(evaluation: Evaluation, rows: str = "documents") -> str:
     """Accuracy, one line per label, and the confusion matrix if it fits in a terminal.
 
     Every document is a sequence with one label.
     """
     head = (
-        f"processed {evaluation.tokens} documents\n"
+        f"processed {evaluation.tokens} {rows}\n"
         f"accuracy: {_percent(evaluation.accuracy)} ({evaluation.correct_tokens} of {evaluation.tokens})\n\n"
     )
-    rows = [
+    lines = [
         (name, _percent(s.precision), _percent(s.recall), _percent(s.f1), f"{s.support}")
         for name, s in evaluation.per_label.items()
     ]
     mean = label_means(evaluation)
-    rows.append(
+    lines.append(
         ("mean of labels", _percent(mean["precision"]), _percent(mean["recall"]), _percent(mean["f1"]), "")
     )
-    text = head + table(("label", "precision", "recall", "F1", "documents"), rows, "<>>>>")
+    text = head + table(("label", "precision", "recall", "F1", rows), lines, "<>>>>")
     return text + ("\n" + confusion_matrix(evaluation) if len(evaluation.labels) <= MATRIX else "")
 
 

@@ -33,8 +33,10 @@ def summary_text(record: Mapping[str, Any]) -> str:
     if training.get("alpha") is not None:
         by = f", by {training['chosen_by']}" if training.get("chosen_by") else ""
         pairs.append(("strength", f"{training['alpha']:.4g}{by}"))
-    if training.get("stability"):
-        share = f"{training['stability_threshold']:.0%} of {training['stability']} halves of the rows"
+    if record.get("stability"):
+        share = (
+            f"{record['stability']['threshold']:.0%} of {record['stability']['halves']} halves of the rows"
+        )
         pairs.append(("kept if in", share))
     if training.get("objective") is not None:
         pairs.append(("objective", objective_text(training)))

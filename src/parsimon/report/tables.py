@@ -165,6 +165,16 @@ def summary_facts(
     return pairs
 
 
+def ending_facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How a training ended, from what a model remembers of it."""
+    pairs = []
+    if training.get("objective") is not None:
+        pairs.append(("objective", objective_text(training)))
+    if training.get("status"):
+        pairs.append(("status", training["status"]))
+    return pairs
+
+
 def objective_text(result: Mapping[str, Any]) -> str:
     """The objective, with what is known about its distance from the optimum."""
     kkt, gap = result.get("kkt"), result.get("gap")

@@ -238,8 +238,12 @@ def _result(told: dict[str, Any], arrays: Arrays, prefix: str) -> Result:
         told["gap"],
         [Event.from_dict(event) for event in told["history"]],
         told["support"],
-        arrays.get(f"{prefix}relevance"),
+        _floats(arrays.get(f"{prefix}relevance")),
     )
+
+
+def _floats(values: Array | IntArray | None) -> Array | None:
+    return None if values is None else values.astype(np.float64)
 
 
 def _running_header(running: Running, arrays: Arrays, prefix: str) -> dict[str, Any]:

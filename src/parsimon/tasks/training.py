@@ -423,8 +423,8 @@ def select_templates(
     selected = run.once(
         "selection",
         lambda: selection.select(candidates(), run.monitor()),
-        Selected.told,
-        Selected.from_told,
+        Selected.to_dict,
+        Selected.from_dict,
     )
     assert selected.names == list(names), "the fingerprint of a checkpoint has the templates in it"
     return selected

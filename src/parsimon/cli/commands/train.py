@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +62,7 @@ def command_of(kind: Kind) -> click.Command:
     def run(**values: Any) -> None:
         carry_out(kind, asked(values))
 
-    decorators = [
+    decorators: list[Callable[[Any], Any]] = [
         click.argument("train", metavar=kind.source),
         option(
             "-m",
@@ -83,10 +83,13 @@ def command_of(kind: Kind) -> click.Command:
         JSON,
     ]
     run.__doc__ = kind.help
+    function: Any = run
     for add in reversed(decorators):
-        run = add(run)
-    settings = {"cls": SectionedCommand, "context_settings": CONTEXT, "epilog": kind.examples}
-    return click.command(kind.name, **settings)(run)  # type: ignore[arg-type]
+        function = add(function)
+    as_command = click.command(
+        kind.name, cls=SectionedCommand, context_settings=CONTEXT, epilog=kind.examples
+    )
+    return as_command(function)
 
 
 DEV = option(

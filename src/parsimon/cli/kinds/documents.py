@@ -93,15 +93,15 @@ Examples:
     def plan(self, job: Asked) -> Plan:
         """How texts are read, and the options as those of training."""
         from parsimon.data.text import TextReader
-        from parsimon.tasks.documents.training import DocumentTraining, Texts
+        from parsimon.tasks.documents.training import DocumentTraining, LabelledDocuments
 
         check_penalty(job)
         known = {name: job[name] for name in options_of(self.options) if name in job.values}
         reader = TextReader(job["sentences"], job["tokens"], job["lowercase"])
         training = DocumentTraining(**known, reader=reader)
 
-        def read(source: str) -> Texts:
-            return Texts(*read_documents(source, job["encoding"], labelled=True))
+        def read(source: str) -> LabelledDocuments:
+            return LabelledDocuments(*read_documents(source, job["encoding"], labelled=True))
 
         return Plan(training, read, lambda data: (data.documents, data.labels))
 

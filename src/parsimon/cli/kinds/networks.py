@@ -103,14 +103,14 @@ Examples:
         """The options as those of training, and how tables are read."""
         from parsimon.data.csv_tables import SEPARATORS, read_table
         from parsimon.report.figure_file import check_ending
-        from parsimon.tasks.networks.training import NetworkTraining, Rows
+        from parsimon.tasks.networks.training import Counted, NetworkTraining
 
         if job["draw"] is not None:
             check_ending(job["draw"])
         training = NetworkTraining(**{n: job[n] for n in options_of(self.options) if n in job.values})
         dropped: list[int] = []
 
-        def read(source: str) -> Rows:
+        def read(source: str) -> Counted:
             csv = read_table(
                 source,
                 separator=None if job["separator"] is None else SEPARATORS[job["separator"]],
@@ -119,7 +119,7 @@ Examples:
                 encoding=job["encoding"],
             )
             dropped.append(csv.dropped)
-            return Rows(discrete(csv, source, training.max_states))
+            return Counted(discrete(csv, source, training.max_states))
 
         def complete(model: NetworkModel) -> NetworkModel:
             return replace(model, info={**model.info, "dropped": dropped[0]})
@@ -181,6 +181,7 @@ Examples:
     def inspect(self, model: NetworkModel, job: Asked) -> Inspected:
         """Sizes, and the strongest edges; `label` names a variable whose edges are shown."""
         from parsimon.report.network_tables import edges_table, summary_text
+        from parsimon.tasks.networks.inspect import summary
 
         edges, top = model.strongest(variable=job["label"]), job["top"]
         if job["as_json"]:
@@ -191,7 +192,8 @@ Examples:
                 "path": None if model.path is None else model.path.to_dict(),
             }
             return Inspected(self.size(model), details, "")
-        sections = [summary_text(model, job.model, Path(job.model).stat().st_size)]
+        file = {"model": job.model, "bytes": Path(job.model).stat().st_size}
+        sections = [summary_text({**file, **summary(model)})]
         if top != 0:
             sections.append(edges_table(edges, SHOWN if top is None else top))
         return Inspected({}, {}, "\n".join(sections))

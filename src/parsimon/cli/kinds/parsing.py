@@ -100,7 +100,7 @@ Examples:
         from parsimon.data.treebank_files import read_treebank
         from parsimon.features.arc_features import ArcFeatures
         from parsimon.features.arc_presets import as_arc_templates
-        from parsimon.tasks.parsing.training import ParserTraining, Trees
+        from parsimon.tasks.parsing.training import Parsed, ParserTraining
 
         known = {name: job[name] for name in options_of(self.options) if name in job.values}
         loss, solver = method(job)
@@ -111,8 +111,8 @@ Examples:
         check_solver(training.solver, loss, training.chosen_penalty, training.tol)
         space = ArcFeatures(as_arc_templates(job["templates"]), training.cutoff)
 
-        def read(source: str) -> Trees:
-            return Trees(space, read_treebank(source, format=job["format"], encoding=job["encoding"]))
+        def read(source: str) -> Parsed:
+            return Parsed(space, read_treebank(source, format=job["format"], encoding=job["encoding"]))
 
         return Plan(training, read, lambda data: data.treebank)
 

@@ -17,6 +17,7 @@ def take_apart(model: MatrixModel) -> tuple[dict[str, Any], dict[str, Any]]:
         "classes": None if model.classes is None else list(model.classes),
         "class_type": model.class_type,
         "groups": None,
+        "names": None if model.names is None else list(model.names),
     }
     tensors: dict[str, Any] = {"kept": model.columns, "intercepts": model.intercepts}
     groups = model.groups
@@ -49,6 +50,9 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> MatrixModel
     n_columns = header["columns"]
     if not isinstance(n_columns, int) or isinstance(n_columns, bool):
         raise ValueError("the number of columns must be a whole number")
+    names = header["names"]
+    if names is not None and not all(isinstance(name, str) for name in names):
+        raise ValueError("the names of columns must be texts")
     model = MatrixModel(
         n_columns,
         _integers(tensors, "kept"),
@@ -58,6 +62,7 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> MatrixModel
         class_type,
         None if header["groups"] is None else _groups(dict(header["groups"]), tensors, n_columns),
         dict(header["info"]),
+        None if names is None else tuple(names),
     )
     if classes is not None and len(np.unique(model.class_values)) != len(classes):  # reads them, too
         raise ValueError("classes must differ")

@@ -48,6 +48,7 @@ class MatrixModel(LinearModel):
     class_type: str = "text"  # what classes are besides their names, one of CLASS_TYPES
     groups: Groups | None = None  # None: no groups, or every column is one
     info: dict[str, Any] = field(default_factory=dict)
+    names: tuple[str, ...] | None = None  # of all columns, where they came with names
 
     def __post_init__(self) -> None:
         self._set("columns", np.asarray(self.columns, np.int64).reshape(-1))
@@ -72,8 +73,17 @@ class MatrixModel(LinearModel):
                 f"the groups are of {self.groups.n_features} columns, not of {self.n_columns}."
             )
 
+        if self.names is not None:
+            self._set("names", tuple(self.names))
+            if len(self.names) != self.n_columns:
+                raise ParsimonError(f"{self.n_columns} columns need as many names, not {len(self.names)}.")
+
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+
+    def name_of(self, column: int) -> str:
+        """The name of a column; its number if it has none."""
+        return str(column) if self.names is None else self.names[column]
 
     @property
     def width(self) -> int:

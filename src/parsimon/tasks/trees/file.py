@@ -14,14 +14,15 @@ def take_apart(model: TreeModel) -> tuple[dict[str, Any], dict[str, Any]]:
     """What is said of a model in the header, and its arrays but the weights."""
     header, tensors = sequence_file.take_apart(model)
     header["below"] = None if model.below is None else told_below(model.below)
-    header["node_kinds"] = None if model.node_kinds is None else model.node_kinds.told()
+    header["node_kinds"] = None if model.node_kinds is None else model.node_kinds.to_dict()
     header["parent_column"] = model.parent_column
     return header, tensors
 
 
 def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> TreeModel:
     """The model again, or a `ValueError` or `KeyError` that says what is wrong with it."""
-    return labeller(TreeModel, header, tensors)
+    model: TreeModel = labeller(TreeModel, header, tensors)
+    return model
 
 
 def labeller(kind: type[TreeModel], header: dict[str, Any], tensors: dict[str, Any]) -> Any:
