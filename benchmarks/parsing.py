@@ -116,7 +116,7 @@ def worker(*given: Any, limit: float = 3600.0) -> tuple[dict[str, Any], Run]:
 def train_ours(task: Task, train: Path, sentences: int) -> tuple[Path, Training]:
     """The default parser, in the process that the command line makes; it says itself how long it took."""
     model = fresh(task.work / f"{train.stem}.model")
-    command: list[str | Path] = [sys.executable, "-m", "parsimon.cli", "train", "parser", train, "-m", model]
+    command: list[str | Path] = [sys.executable, "-m", "parsimon", "train", "parser", train, "-m", model]
     command += ["--n-jobs", "1", "--json"]
     command += ["--max-iter", "2"] if task.options.quick else []
     done = run(command, limit=task.options.limit)

@@ -146,7 +146,7 @@ def train_ours(task: Task, solver: str) -> Trained:
     model, log = fresh(task.work / f"{name}.model"), fresh(task.work / f"{name}.jsonl")
     command = [str(found("parsimon", options.parsimon)), "train", "sequence", str(task.train)]
     command += ["-t", str(task.templates), "-m", str(model), "--log", str(log), "--quiet", "--solver", solver]
-    command += ["--l1", str(options.rho1), "--l2", str(options.rho2), "--threads", str(options.threads)]
+    command += ["--l1", str(options.rho1), "--l2", str(options.rho2), "--n-jobs", str(options.threads)]
     if task.algorithm == "owlqn":
         command += ["--tol", str(options.tol)]
     else:

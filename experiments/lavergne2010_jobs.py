@@ -31,7 +31,8 @@ from parsimon.selection.growth import Growth, Stage
 from parsimon.solvers import LBFGS, Event, Monitor, Result, Status, Weights, drive
 from parsimon.solvers.working_set import look_at_all
 from parsimon.tasks.sequences.model import SequenceModel
-from parsimon.tasks.sequences.training import SequenceTraining, Task
+from parsimon.tasks.sequences.training import Labelled, SequenceTask, SequenceTraining
+from parsimon.tasks.training import Run
 
 RHO1, RHO2 = 0.5, 1e-5  # "nearly optimal" on Nettalk, and used throughout (section 5)
 OURS = "working-set"  # proximal quasi-Newton steps on working sets, the default
@@ -140,7 +141,7 @@ def fit(
     clock = Clock()
     task = training.prepare(TemplateFeatures(templates_of(templates, kind)), *given.train)
     start = Weights.zeros(task.problem.n_features)
-    result = finished(training.solve(task, start, dev=given.dev, began=clock.began))
+    result = finished(training.solve(task, start, Run(training.time_limit, began=clock.began), dev=given.dev))
     told = clock.read() | training_of(task, result, solver) | scores(task, result.weights, given, threads)
     if l1 > 0:
         tries = [scores(task, fine_tuned(task, result.weights, each), given, threads) for each in FINE]
@@ -158,7 +159,7 @@ def stopped_by_dev(solver: str, threads: int, **settings: Any) -> SequenceTraini
         "dev_tolerance": TOLERANCE,
         **settings,
     }
-    return SequenceTraining(solver=solver, threads=threads, **settings)
+    return SequenceTraining(solver=solver, n_jobs=threads, **settings)
 
 
 class Clock:
@@ -180,7 +181,7 @@ def finished(result: Result) -> Result:
     return result
 
 
-def training_of(task: Task, result: Result, solver: str) -> dict[str, Any]:
+def training_of(task: SequenceTask, result: Result, solver: str) -> dict[str, Any]:
     """How a training went."""
     return {
         "candidates": task.problem.n_features,
@@ -196,7 +197,7 @@ def passes_of(history: Sequence[Event], solver: str) -> int:
     return len(history) if solver in MOST else history[-1].evaluations
 
 
-def scores(task: Task, weights: Weights, given: Data, threads: int) -> dict[str, Any]:
+def scores(task: SequenceTask, weights: Weights, given: Data, threads: int) -> dict[str, Any]:
     """Errors on the development and the test data."""
     kept = SequenceModel.from_weights(task.labels, task.space, task.index, weights, {})
     return errors(kept, given, threads)
@@ -226,7 +227,7 @@ def error(gold: Labels, predicted: Labels) -> float:
     return float(np.mean(gold.renumbered(names).ids != predicted.renumbered(names).ids))
 
 
-def fine_tuned(task: Task, weights: Weights, strength: float) -> Weights:
+def fine_tuned(task: SequenceTask, weights: Weights, strength: float) -> Weights:
     """A handful of L-BFGS iterations on the features that are left, with a small L2 penalty alone (section 5.3.1)."""
     kept = weights.nonzero()
     assert kept.features is not None
@@ -251,8 +252,9 @@ def grow(
     most = 4 if solver in MOST else None  # sweeps of the last stage: ten in all, as in the paper
     training = stopped_by_dev(solver, threads, growth=growth, max_iter=most)
     clock = Clock()
-    model, result = training.run(TemplateFeatures(first), *given.train, dev=given.dev, began=clock.began)
-    finished(result)
+    labelled_data = Labelled(TemplateFeatures(first), *given.train)
+    trained = training.run(labelled_data, dev=given.dev, began=clock.began)
+    model, result = trained.model, finished(trained.result)
     told = clock.read() | errors(model, given, threads)
     told |= {"candidates": model.info["candidate_features"], "active": len(model.weights)}
     ends = (
@@ -289,7 +291,7 @@ def layouts(*, templates: str, fold: int, words: int | None, threads: int) -> di
     return costs(task, result.weights) | {"active": result.weights.n_active}
 
 
-def costs(task: Task, weights: Weights, *, dense: bool = True) -> dict[str, Any]:
+def costs(task: SequenceTask, weights: Weights, *, dense: bool = True) -> dict[str, Any]:
     """Median seconds of an evaluation, wall and processors, with label pairs laid out as chosen and all in matrices."""
     kept = weights.nonzero()
     assert kept.features is not None
@@ -348,7 +350,7 @@ def share_of_zeros(dense: InMemoryProblem, w: Array) -> float:
 def by_labels(*, n: int, templates: str, fold: int, words: int | None, threads: int) -> dict[str, Any]:
     """What training costs with so many labels: an evaluation, a look at all candidates, an iteration on average."""
     given = fold_of(*with_labels(n), fold, words)
-    training = SequenceTraining(max_iter=STEPS, solver=OURS, threads=threads)
+    training = SequenceTraining(max_iter=STEPS, solver=OURS, n_jobs=threads)
     task = training.prepare(TemplateFeatures(templates_of(templates)), *given.train)
     began = time.process_time()
     result = finished(training.solve(task, Weights.zeros(task.problem.n_features)))
@@ -368,7 +370,7 @@ def by_labels(*, n: int, templates: str, fold: int, words: int | None, threads: 
 def by_candidates(*, templates: str, fold: int, words: int | None, threads: int) -> dict[str, Any]:
     """What an evaluation costs with the features of a 3-grm model, when there are more and more candidates."""
     given = data_of("nettalk", fold, words)
-    training = SequenceTraining(max_iter=STEPS, solver=OURS, threads=threads)
+    training = SequenceTraining(max_iter=STEPS, solver=OURS, n_jobs=threads)
     model = training.fit(TemplateFeatures(templates_of("3-grm")), *given.train)
     task = training.prepare(TemplateFeatures(templates_of(templates)), *given.train)
     kept = task.weights_of(model)
@@ -383,12 +385,12 @@ def agree(*, solver: str, templates: str, fold: int, words: int | None, threads:
     given = data_of("nettalk", fold, words)
     tol = None if solver in MOST else AGREED
     most = MOST.get(solver, ITERATIONS)
-    own = SequenceTraining(solver=solver, max_iter=most, tol=tol, threads=threads)
+    own = SequenceTraining(solver=solver, max_iter=most, tol=tol, n_jobs=threads)
     task = own.prepare(TemplateFeatures(templates_of(templates)), *given.train)
     clock = Clock()
     first = finished(own.solve(task, Weights.zeros(task.problem.n_features)))
     took = clock.read()["seconds"]
-    more = SequenceTraining(solver=OURS, tol=AGREED, max_iter=600, threads=threads)
+    more = SequenceTraining(solver=OURS, tol=AGREED, max_iter=600, n_jobs=threads)
     second = finished(more.solve(task, first.weights))
     return {
         "seconds": took,
@@ -399,7 +401,7 @@ def agree(*, solver: str, templates: str, fold: int, words: int | None, threads:
     }
 
 
-def certificate(task: Task, weights: Weights) -> dict[str, Any]:
+def certificate(task: SequenceTask, weights: Weights) -> dict[str, Any]:
     """The objective, the largest violation of an optimality condition, and how much lower the optimum can be."""
     view = look_at_all(task.problem, weights.nonzero(), LOOK)
     return {"objective": view.objective, "kkt": view.largest, "gap": view.gap, "active": weights.n_active}

@@ -125,7 +125,7 @@ def crf(l1: float = 0.5, l2: float = 0.1, debias: float | None = 0.5, **settings
 def learn(data: Data, templates: TemplateSet, threads: int, **settings: Any) -> Outcome:
     """Trains, and scores on the test data (and the development data)."""
     began = time.perf_counter()
-    training = SequenceTraining(threads=threads, **settings)
+    training = SequenceTraining(n_jobs=threads, **settings)
     model = training.fit(TemplateFeatures(templates), *data.train)
     took = time.perf_counter() - began
     used = np.unique(model.space.node_templates(np.arange(model.space.n_node)))
@@ -416,7 +416,7 @@ def table3(threads: int) -> str:
     sets = {"chunking": (chunking(), "martins-chunking", 30)}
     sets |= {LANGUAGES[code]: (entities(code), "martins-ner", 200) for code in LANGUAGES}
     for name, (data, preset, budget) in sets.items():
-        training = SequenceTraining(threads=threads, selection=lean(budget), **mira(1))
+        training = SequenceTraining(n_jobs=threads, selection=lean(budget), **mira(1))
         task = training.prepare(TemplateFeatures(get_preset(preset)), *data.train)
         kept[name] = Counter(kind_of(template) for template in task.space.template_names())
         say(f"{name}: {dict(kept[name])}")
@@ -482,7 +482,7 @@ class First:
 def path_of_crf(data: Data, templates: TemplateSet, threads: int, budget: int) -> Selected:
     """Templates in the order in which a group-lasso CRF lets them in."""
     training = SequenceTraining(
-        threads=threads, selection=GroupLassoPath(budget, ratio=0.6), candidates="seen"
+        n_jobs=threads, selection=GroupLassoPath(budget, ratio=0.6), candidates="seen"
     )
     chosen = training.prepare(TemplateFeatures(templates), *data.train).selected
     assert chosen is not None

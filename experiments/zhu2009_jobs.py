@@ -37,7 +37,7 @@ from parsimon.solvers import (
     Weights,
     WorkingSet,
 )
-from parsimon.tasks.sequences.training import SequenceTraining, Task
+from parsimon.tasks.sequences.training import SequenceTask, SequenceTraining
 
 # --- Data ---------------------------------------------------------------------------------------------------
 
@@ -162,14 +162,14 @@ def fit(
     how = METHODS[method]
     solver: Any = how.solver if tol is None else replace(how.solver, tol=tol)  # type: ignore[type-var]
     training = SequenceTraining(
-        loss=how.loss, penalty=how.penalty(*grid[0]), solver=solver, time_limit=limit, threads=threads
+        loss=how.loss, penalty=how.penalty(*grid[0]), solver=solver, time_limit=limit, n_jobs=threads
     )
     fits: list[list[dict[str, Any]]] = [[] for _ in grid]
     weights: list[list[Any]] = [[] for _ in grid]
     for fold in folds:
         given = split_of(data, fold)
         task = training.prepare(MatrixFeatures(), *given.train)
-        accuracy = task.development_score(*given.test, "accuracy", threads)
+        accuracy = replace(task, metric="accuracy").development_score(given.test)
         for k, constants in enumerate(grid):
             own = replace(task, problem=replace(task.problem, penalty=how.penalty(*constants)))
             told, w = learnt(training, own)
@@ -179,7 +179,7 @@ def fit(
     return {"fits": fits, "weights": averages}
 
 
-def learnt(training: SequenceTraining, task: Task) -> tuple[dict[str, Any], Weights]:
+def learnt(training: SequenceTraining, task: SequenceTask) -> tuple[dict[str, Any], Weights]:
     """One fit, and what it cost; `loss` and `norm` tell what it is worth as an L1-M3N, whatever its own penalty was."""
     began, busy = time.perf_counter(), time.process_time()
     result = finished(training.solve(task, Weights.zeros(task.problem.n_features)))
@@ -208,7 +208,7 @@ def finished(result: Result) -> Result:
     return result
 
 
-def by_label(task: Task, weights: Weights) -> Any:
+def by_label(task: SequenceTask, weights: Weights) -> Any:
     """All weights, with the labels in the order of their names: (feature, label), then (label before, label)."""
     order = np.argsort(task.labels)
     w, cut = weights.dense(), task.index.node.n_features
@@ -224,11 +224,11 @@ def rounded(values: Any) -> list[float]:
 def truth(*, seed: int, scale: float, sequences: int, threads: int) -> dict[str, Any]:
     """The error of the CRF that a synthetic set was drawn from, on that set; and its weights."""
     made, X, y = made_set(seed, scale, sequences)
-    task = SequenceTraining(threads=threads).prepare(MatrixFeatures(), X, y)
+    task = SequenceTraining(n_jobs=threads).prepare(MatrixFeatures(), X, y)
     order = [int(name) for name in task.labels]
     w = np.concatenate([made.state[:, order].ravel(), made.transition[np.ix_(order, order)].ravel()])
     weights = Weights(w, None, len(w))
-    error = 1 - task.development_score(X, y, "accuracy", threads)(weights)
+    error = 1 - replace(task, metric="accuracy").development_score((X, y))(weights)
     relevant = np.concatenate([np.repeat(made.relevant, len(order)), np.ones(len(order) ** 2, bool)])
     return {"error": error, "weights": rounded(by_label(task, weights)), "relevant": relevant.tolist()}
 
@@ -253,9 +253,9 @@ def race(
     any of them found.
     """
     given = split_of(data, 0)
-    training = SequenceTraining(loss="hinge", penalty=L2(strength), time_limit=limit, threads=threads)
+    training = SequenceTraining(loss="hinge", penalty=L2(strength), time_limit=limit, n_jobs=threads)
     task = training.prepare(MatrixFeatures(), *given.train)
-    accuracy = task.development_score(*given.test, "accuracy", threads)
+    accuracy = replace(task, metric="accuracy").development_score(given.test)
     results = {}
     for name, solver in RACERS.items():
         own = replace(training, solver=solver(min(gaps)))

@@ -32,7 +32,7 @@ from parsimon.tasks.pages.columns import KIND, LEAF, PAGE_TEMPLATES, TEXT_TEMPLA
 from parsimon.tasks.pages.labels import NONE, label_page
 from parsimon.tasks.pages.metrics import score_records
 from parsimon.tasks.pages.page import clean, read_page
-from parsimon.tasks.sequences.training import SequenceTraining, Task, make_batches
+from parsimon.tasks.sequences.training import SequenceTask, SequenceTraining, make_batches
 from results import PAGES
 
 KEPT = PAGES.parents[1] / "build" / "zhu2009_web"
@@ -202,7 +202,7 @@ def fit(
     scored = test if on == "test" else rest
     X, y = pages.trees() if structure == "tree" else pages.flat()
     templates = PAGE_TEMPLATES if structure == "tree" else TEXT_TEMPLATES
-    training = SequenceTraining(threads=threads)
+    training = SequenceTraining(n_jobs=threads)
     space = TemplateFeatures(templates, cutoff=CUTOFF)
     task = training.prepare(space, X[train], y[train])  # type: ignore[call-overload]
     decode = decoder(task, space, X[scored], threads)  # type: ignore[call-overload]
@@ -232,7 +232,9 @@ def fit(
     return {"fits": fits, "features": task.problem.n_features, "pages": len(train), "nodes": task.n_tokens}
 
 
-def decoder(task: Task, space: TemplateFeatures, X: Columns, threads: int) -> Callable[[Weights], IntArray]:
+def decoder(
+    task: SequenceTask, space: TemplateFeatures, X: Columns, threads: int
+) -> Callable[[Weights], IntArray]:
     """The best labels under any weights; what is seen is looked up once."""
     seen = space.observe(X, threads)
     batches = list(make_batches(seen, np.zeros(seen.n_tokens, np.int32), task.index, threads))

@@ -37,8 +37,6 @@ def test_the_summary_has_what_is_known() -> None:
         "dropped": 3,
         "alpha": 0.125,
         "chosen_by": "bic",
-        "stability": 50,
-        "stability_threshold": 0.8,
         "objective": 12.5,
         "kkt": 1e-4,
         "score": -3.25,
@@ -46,6 +44,7 @@ def test_the_summary_has_what_is_known() -> None:
         "status": "converged",
     }
     record = {"variables": 10, "edges": 9, "candidate_edges": 45, "training": training}
+    record["stability"] = {"halves": 50, "threshold": 0.8}
     assert [line.split(maxsplit=1) for line in summary_text(record).splitlines()] == [
         ["variables", "10"],
         ["edges", "9 of 45 (20.0%)"],
@@ -56,6 +55,6 @@ def test_the_summary_has_what_is_known() -> None:
         ["score", "-3.2500 per row, log-likelihood, on the training rows"],
         ["status", "converged"],
     ]
-    saved = summary_text({**record, "training": {}, "model": "n.parsimon", "bytes": 2000})
+    saved = summary_text({**record, "training": {}, "stability": None, "model": "n.parsimon", "bytes": 2000})
     assert saved.splitlines()[0] == "model      n.parsimon (2 kB)"
     assert len(saved.splitlines()) == 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from types import CodeType, FunctionType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -53,6 +54,11 @@ def _pieces(thing: Any) -> Iterator[bytes]:
     elif is_dataclass(thing) and not isinstance(thing, type):
         values = ((each.name, getattr(thing, each.name)) for each in fields(thing) if each.compare)
         yield from _sequence(type(thing).__name__, values)
+    elif isinstance(thing, FunctionType):
+        cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+        code = thing.__code__
+        constants = [each for each in code.co_consts if not isinstance(each, CodeType)]
+        yield from _sequence("function", [thing.__qualname__, code.co_code, constants, code.co_names, cells])
     elif callable(thing):
         yield f"f{getattr(thing, '__qualname__', type(thing).__qualname__)};".encode()
     else:

@@ -367,7 +367,7 @@ class Run:
                 self._write()
             elif whole:
                 self._write_when_due()
-        elif whole and resumable and not needed:
+        elif whole and resumable and not needed and not proper_end:
             self._kept.running[name] = Running.of(name, result.weights, monitor)
             self._write()
         return result

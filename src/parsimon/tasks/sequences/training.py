@@ -178,14 +178,18 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         history: Sequence[Event],
     ) -> Result:
         """A stage that is not the last: so many iterations, as the schedule says."""
+        iterations = growing.lasts(stage)
         return run.fit(
             f"stage {stage + 1}",
-            self.solver_for(task),
+            replace(self, max_iter=iterations).solver_for(
+                task
+            ),  # online learners are told how many epochs to run
             task.problem,
             first,
-            max_iter=growing.lasts(stage),
+            max_iter=iterations,
             history=history,
             proper_end=(Status.ITERATIONS,),
+            whole=True,  # which attributes come in later depends on every bit
         )
 
     # ---- problems ----------------------------------------------------------------------------------------------
