@@ -550,7 +550,7 @@ def test_what_cannot_work_is_refused(data: Any) -> None:
         Growth([Stage(TemplateSet.parse("U2:%x[2,0]"))]).schedule(WORDS)
     with pytest.raises(ParsimonError, match="boundary"):
         Growth([Stage(TemplateSet(BIGRAMS.templates, "crf++"))]).schedule(WORDS)
-    with pytest.raises(ParsimonError, match="the templates name column 3"):
+    with pytest.raises(ParsimonError, match="the templates refer to column 3"):
         SequenceTraining(growth=Growth([Stage(ngrams(3, n=2), after=1)])).fit(space(), *data)
 
 

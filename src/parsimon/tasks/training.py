@@ -367,8 +367,9 @@ class Run:
                 self._write()
             elif whole:
                 self._write_when_due()
-        elif whole and resumable and not needed and not proper_end:
-            self._kept.running[name] = Running.of(name, result.weights, monitor)
+        elif whole:
+            if resumable and not needed and not proper_end:
+                self._kept.running[name] = Running.of(name, result.weights, monitor)
             self._write()
         return result
 
