@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from parsimon.designs.feature_index import FeatureIndex
-from parsimon.features.arc_features import ArcFeatures
-from parsimon.features.item_features import ItemFeatures, MatrixFeatures
-from parsimon.features.template_features import TemplateFeatures
 from parsimon.structures.label_schemes import SCHEMES
 from parsimon.tasks.sequences.model import SequenceModel
 from parsimon.tasks.sequences.second_order import TagPairs
 
-SPACES: dict[str, Any] = {
-    space.kind: space for space in (TemplateFeatures, ItemFeatures, MatrixFeatures, ArcFeatures)
+# The class of each kind of feature space, imported when a model has it.
+SPACES = {
+    "templates": ("template_features", "TemplateFeatures"),
+    "items": ("item_features", "ItemFeatures"),
+    "matrix": ("item_features", "MatrixFeatures"),
+    "arcs": ("arc_features", "ArcFeatures"),
 }
 
 
@@ -38,7 +40,8 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceMod
     """The model again, or a `ValueError` or `KeyError` that says what is wrong with it."""
     labels = tuple(str(label) for label in header["labels"])
     settings = dict(header["space"])
-    space_class = SPACES[settings.pop("kind")]
+    module, name = SPACES[settings.pop("kind")]
+    space_class = getattr(import_module(f"parsimon.features.{module}"), name)
     arrays = {name.removeprefix("space."): v for name, v in tensors.items() if name.startswith("space.")}
     space = space_class.from_state(settings, arrays)
     weights = tensors["weights"].astype(np.float64)
