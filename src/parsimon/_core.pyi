@@ -1,4 +1,4 @@
-"""Types of the compiled core (see core/*bindings.cpp).
+"""Types of the compiled core (see core/bindings/).
 
 Arrays that are only read may be of any integer type; they are converted to the one the core works with. Arrays
 that are written to must have exactly the type named here and be contiguous.

@@ -1,6 +1,7 @@
 """Arc attributes: the values that templates extract from a treebank, numbered template by template.
 
-The core expands them on demand (core/arc_features.hpp). This module provides the column values of words as string ids,
+The core expands them on demand (core/dependency_trees/arc_features.hpp). This module provides the column values of
+words as string ids,
 and the names of attributes. Only attributes that fire on arcs of the training data are numbered, as in McDonald's
 MSTParser.
 """

@@ -7,7 +7,7 @@ Every group has copies v of its weights, one for every member, and the copies mu
     u ← u + ρ (v − Mw)
 
 The w step is a proximal Newton method that goes on from where it was; v and u are one compiled pass over all members
-(core/group_copies.hpp).
+(core/learners/group_copies.hpp).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ go no further than they must, and
     w ← S(h w − g, ρ1) / (h + ρ2)
 
 A sweep goes through all blocks; between two sweeps some more go through the active ones only, those with a weight that
-is not zero. Memory is what is active, plus the data. Sweeps are compiled (core/block_descent.hpp).
+is not zero. Memory is what is active, plus the data. Sweeps are compiled (core/learners/block_descent.hpp).
 """
 
 from __future__ import annotations

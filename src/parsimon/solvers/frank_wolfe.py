@@ -7,7 +7,7 @@ the dual grows, which has a closed form: there is no step size to choose. What i
     gap = Σ_i c_i max_y h_i(y) − Σ_y α_i(y) h_i(y),    h_i(y) = cost(y) − w·Δf_i(y),
 
 and bounds how far the objective is above its minimum. Steps are pairwise, and outputs met before are kept to step
-between them without asking the structure again (Osokin et al. 2016; see core/planes.hpp).
+between them without asking the structure again (Osokin et al. 2016; see core/maps/planes.hpp).
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ With the perceptron loss and no penalty this is the structured perceptron; with 
 passive-aggressive step max-loss 1-best MIRA; with the log loss stochastic gradient descent on a CRF.
 
 The proximal steps have the strength of the problem's penalty ("gravity"), or that which leaves a budget of groups.
-Rounds are compiled (core/online.hpp); weights exist only once an update has touched them and until their group is
-dropped. Their number is reported after every stretch of rounds and every proximal step.
+Rounds are compiled (core/learners/online.hpp); weights exist only once an update has touched them and until their
+group is dropped. Their number is reported after every stretch of rounds and every proximal step.
 """
 
 from __future__ import annotations

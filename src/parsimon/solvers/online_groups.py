@@ -1,7 +1,8 @@
 """Groups inside an online learner: their norms, and soft thresholds on them.
 
 A learner scales whole blocks of attributes at once and puts penalties on rows and single weights off until they fire
-(core/online_weights.hpp). Which of these devices serves a set of groups is decided here, once, before learning begins.
+(core/learners/online_weights.hpp). Which of these devices serves a set of groups is decided here, once, before
+learning begins.
 """
 
 from __future__ import annotations

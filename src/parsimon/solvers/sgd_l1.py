@@ -8,8 +8,8 @@
 A penalty that is applied bit by bit to weights that jump about leaves few of them at exactly zero; what counts here is
 the sum of all steps of a weight against the sum of all penalties (Lavergne, Cappé & Yvon 2010, §3.3).
 
-Rounds are compiled (core/summed_weights.hpp). A round costs what fires in a sequence, and weights exist only once a
-step has touched them: with hundreds of labels and millions of label pairs × observations, most never are.
+Rounds are compiled (core/learners/summed_weights.hpp). A round costs what fires in a sequence, and weights exist only
+once a step has touched them: with hundreds of labels and millions of label pairs × observations, most never are.
 """
 
 from __future__ import annotations
