@@ -54,11 +54,12 @@ def at_most(limit: int | None) -> Iterator[None]:
     lowest = min(each for each in (limit, soft, hard) if each != resource.RLIM_INFINITY)
     resource.setrlimit(resource.RLIMIT_DATA, (lowest, hard))
     try:
-        yield
+        try:
+            yield
+        finally:  # first of all, as there may be no memory left for the message
+            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
     except MemoryError:
         raise ParsimonError(
             f"training needs more than {format_size(limit)} of memory; allow more, or use fewer templates, "
             "a cutoff of 2 or seen candidates."
         ) from None
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))

@@ -184,13 +184,13 @@ def test_one_column() -> None:
         ({"stability": 1}, "stability must be a whole number, 2 or more, not 1"),
         (
             {"stability": 10, "stability_threshold": 2},
-            "stability_threshold must be a number above zero and not above 1, not 2",
+            "stability_threshold must be a number above zero and up to 1, not 2",
         ),
         ({"max_states": 1}, "max_states must be a whole number, 2 or more, not 1"),
         ({"unit": 0}, "unit must be a whole number, 1 or more, not 0"),
         ({"n_jobs": 0}, "n_jobs must be a whole number and not 0"),
         ({"resume": True}, "there is no checkpoint to resume from; name one"),
-        ({"solver": "magic"}, "there is no solver called 'magic'"),
+        ({"solver": "magic"}, "solver must be one of auto, lbfgs, .*, not 'magic'"),
         ({"solver": "fista", "unit": 5, "alpha": 1.0}, "the solver fista adds no units of features"),
         ({"penalty": L1(1.0), "alpha": "cv", "cv": 500}, "cv is 500, but there are only 100 rows"),
         (
@@ -329,7 +329,7 @@ def test_more_states_than_allowed_are_refused() -> None:
     from parsimon.data.discrete_table import MAX_STATES
 
     assert MarkovNetwork().max_states == MAX_STATES
-    with pytest.raises(ParsimonError, match="has 3 different values, and 2 states are the most"):
+    with pytest.raises(ParsimonError, match="has 3 distinct values, but at most 2 states are allowed"):
         MarkovNetwork(max_states=2).fit(potts().X)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from parsimon.cli.labelling import parts
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from parsimon import ParsimonError, SequenceLabeler, TreeLabeler
+from parsimon.cli.kinds.column_files import parts
 from parsimon.features import TemplateSet
 from parsimon.features.columns import ColumnFile
 from parsimon.features.tree_columns import tree_columns

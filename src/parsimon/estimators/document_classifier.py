@@ -197,10 +197,11 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         if dev is not None:
             check_consistent_length(*dev)
             dev = dev[0], [names.get(each, str(each)) for each in np.asarray(dev[1]).tolist()]
-        training: DocumentTraining = self._training()
+        training: DocumentTraining
+        training, watch = self._watched_training()
         data = LabelledDocuments(X, [order[i] for i in gold], weights, order)
         start = self._start()
-        with training.started(data) as run:
+        with training.started(data, watch=watch) as run:
             task = training.task(data)
             known = start if isinstance(start, DocumentModel) else None
             trained = training.learn(task, run, dev=dev, start=known)
@@ -215,15 +216,15 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
             other = validate_data(self, dev[0], reset=False, accept_sparse="csr", dtype=np.float64)
             dev = other, dev[1]
         start = self._start()
-        trained = self._matrix_training(rows.X.shape[1]).run(
-            rows, dev=dev, start=start if isinstance(start, MatrixModel) else None
+        training, watch = self._watched_training()
+        trained = self._matrix_training(training, rows.X.shape[1]).run(
+            rows, dev=dev, start=start if isinstance(start, MatrixModel) else None, watch=watch
         )
         self._take(trained.model)
         return trained
 
-    def _matrix_training(self, n_columns: int) -> MatrixTraining:
-        """The training on a matrix that the parameters stand for."""
-        training: DocumentTraining = self._training()
+    def _matrix_training(self, training: DocumentTraining, n_columns: int) -> MatrixTraining:
+        """The training on a matrix with the options of a training on documents."""
         training.check()
         own = {
             "penalty": self._penalty_of_columns(training.chosen_penalty, n_columns),

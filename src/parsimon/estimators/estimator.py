@@ -37,28 +37,32 @@ class Estimator(BaseEstimator):
     # ---- training ------------------------------------------------------------------------------------------------
 
     def _training(self, **more: Any) -> Any:
-        """The training that the parameters describe; `more` takes the place of some."""
-        settings = values_of(self.training_class, self)
-        settings["random_state"] = self._options.seed  # one number a fit, also of a RandomState
-        return self.training_class(**{**settings, **more})
+        """The training with the parameters of the estimator; `more` replaces some of them."""
+        options = self._options
+        options.check()
+        return self.training_class(**{**values_of(self.training_class, options), **more})
 
     @property
     def _options(self) -> TrainingOptions:
         assert isinstance(self, TrainingOptions)
         return self
 
-    def _fit(self, data: Any, *, dev: Any = None, start: Any = None, **more: Any) -> Trained[Any]:
-        watch = None
-        if self._options.verbose:
-            left = TimeLeft(self._options.time_limit)
-            watch = ProgressLines(sys.stderr, began=time.perf_counter(), time_left=left)
-            more = {"callback": (*self._options.callbacks, watch), **more}
-        trained: Trained[Any] = self._training(**more).run(data, dev=dev, start=start, watch=watch)
+    def _watched_training(self) -> tuple[Any, ProgressLines | None]:
+        """The training and, if `verbose` is set, the object that prints its progress."""
+        if not self._options.verbose:
+            return self._training(), None
+        left = TimeLeft(self._options.time_limit)
+        watch = ProgressLines(sys.stderr, began=time.perf_counter(), time_left=left)
+        return self._training(callback=(*self._options.callbacks, watch)), watch
+
+    def _fit(self, data: Any, *, dev: Any = None, start: Any = None) -> Trained[Any]:
+        training, watch = self._watched_training()
+        trained: Trained[Any] = training.run(data, dev=dev, start=start, watch=watch)
         self._take(trained.model)
         return trained
 
     def _take(self, model: Any) -> None:
-        """Makes a model the fitted one. Kinds say more."""
+        """Sets the fitted model and the attributes that follow from it. Subclasses set more."""
         self.model_ = model
         self.objective_ = model.info.get("objective")
         self.status_ = model.info.get("status")
@@ -121,9 +125,11 @@ def documented(estimator: Class) -> Class:
     """Puts the section of parameters into a class's docstring, from the descriptions of its options."""
     lines = ["Parameters", "----------"]
     options = [(each, each.metadata["option"]) for each in fields(estimator) if "option" in each.metadata]
-    for each, told in sorted(options, key=lambda pair: SECTIONS.index(pair[1].section)):
-        lines.append(f"{each.name} : {_type_text(str(each.type), told)}")
-        lines += textwrap.wrap(told.help, WIDTH - 8, initial_indent="    ", subsequent_indent="    ")
+    for each, described in sorted(options, key=lambda pair: SECTIONS.index(pair[1].section)):
+        lines.append(f"{each.name} : {_type_text(str(each.type), described)}")
+        lines += textwrap.wrap(
+            described.help, WIDTH - 8, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
+        )
     section = textwrap.indent("\n".join(lines), "    ") + "\n\n"
     text = estimator.__doc__ or ""
     place = re.search(r"^    (Attributes|Examples)\n    -+\n", text, re.MULTILINE)
@@ -132,9 +138,9 @@ def documented(estimator: Class) -> Class:
     return estimator
 
 
-def _type_text(annotation: str, told: Option) -> str:
+def _type_text(annotation: str, described: Option) -> str:
     """The type of a parameter, for people: its choices, if there are any, and what else its annotation allows."""
-    if told.choices is None:
+    if described.choices is None:
         return annotation.replace(" | ", " or ")
     others = [part for part in annotation.split(" | ") if part != "str"]
-    return " or ".join(["{" + ", ".join(f'"{choice}"' for choice in told.choices) + "}", *others])
+    return " or ".join(["{" + ", ".join(f'"{choice}"' for choice in described.choices) + "}", *others])

@@ -64,8 +64,9 @@ class _ByCrossValidation(BaseOverlappingGroupLasso):
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
         folds = list(check_cv(self.cv, y, classifier=not self.numbers).split(X, y))
         rows = replace(self._rows(X, y, weights), folds=folds)
-        training: MatrixTraining = self._training()
-        with training.started(rows) as run:
+        training: MatrixTraining
+        training, watch = self._watched_training()
+        with training.started(rows, watch=watch) as run:
             self.alphas_ = self._strengths(training, rows, run)
             scores = np.full((len(self.alphas_), len(folds)), np.nan)
             models: dict[int, MatrixModel] = {}

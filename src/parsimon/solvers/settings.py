@@ -31,6 +31,16 @@ class CountsEpochs(Protocol):
 
 
 @runtime_checkable
+class MayResume(Protocol):
+    """Says whether a fit may go on from its weights and state alone. A solver that does not say so may."""
+
+    @property
+    def resumable(self) -> bool:
+        """Whether the result is the same, wherever the solver was stopped and started again."""
+        ...
+
+
+@runtime_checkable
 class HasSeed(Protocol):
     """Takes instances in a random order."""
 
@@ -80,6 +90,16 @@ def epochs_of(solver: Solver) -> int | None:
 def counts_epochs(solver: Solver) -> bool:
     """Whether a limit of iterations is a number of epochs."""
     return isinstance(solver, CountsEpochs)
+
+
+def tolerance_of(solver: Solver) -> float | None:
+    """The tolerance of a solver; None if it has none."""
+    return solver.tol if isinstance(solver, HasTolerance) else None
+
+
+def is_resumable(solver: Solver) -> bool:
+    """Whether a fit may go on from where a checkpoint has kept it."""
+    return solver.resumable if isinstance(solver, MayResume) else True
 
 
 def validation_interval(solver: Solver) -> int:

@@ -1,37 +1,43 @@
-"""Checkpoints: what a training has done so far, to go on from after it was killed.
+"""Checkpoints: how far a training has come, so that it can go on after it was killed.
 
 A checkpoint is a safetensors file. Its header has the mark of the training it belongs to, what was found out before
-learning, the fits that are done and those that are not; its arrays are their weights, and the solvers' own state.
+learning, the fits that are finished, and those that are not. Its arrays are the weights of these fits and the state of
+their solvers. A digest of all that shows damage.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.files import write_file
 from parsimon.solvers import SOLVERS, Event, Monitor, Result, Solver, Status
+from parsimon.solvers.settings import counts_epochs, epochs_of
+from parsimon.tasks.fingerprint import fingerprint
 from parsimon.weights import Weights
 
-FORMAT = 2
+FORMAT = 3
 Arrays = dict[str, Array | IntArray]
+Header = Mapping[str, Any]  # as it comes out of JSON: nothing in it can be trusted
 
 
 @dataclass(frozen=True)
 class Best:
-    """What did best on development data."""
+    """The iterate with the best score on the development data."""
 
     score: float
-    since: int  # scores since then
+    since: int  # how many scores there were after it
     objective: float
     kept: float  # the score of the weights that are kept, which may be a little below the best
     weights: Weights
@@ -42,14 +48,14 @@ class Running:
     """How far a fit has come."""
 
     name: str
-    weights: Weights  # with the solver's state, if it has one
+    weights: Weights  # with the state of the solver, if it has one
     history: list[Event]
     counted_from: int
     best: Best | None = None
 
     @classmethod
     def of(cls, name: str, weights: Weights, monitor: Monitor) -> Running:
-        """A fit as its monitor sees it."""
+        """The fit that a monitor watches."""
         best, seen = None, monitor.validation
         if seen is not None and seen.best_iterate is not None:
             at = seen.best_iterate
@@ -59,7 +65,10 @@ class Running:
         return cls(name, frozen, list(monitor.history), monitor.counted_from or 0, best)
 
     def take_up(self, monitor: Monitor) -> Weights:
-        """Where to start. Limits of iterations, and patience, count from where the first run began."""
+        """Prepares a monitor to go on, and returns the weights to start from.
+
+        The limit of iterations and the patience count from the beginning of the first run.
+        """
         monitor.history, monitor.counted_from = list(self.history), self.counted_from
         if self.best is not None and monitor.validation is not None:
             best = self.best
@@ -69,20 +78,20 @@ class Running:
 
 @dataclass(frozen=True)
 class Finished:
-    """A fit that is done."""
+    """A fit that is finished."""
 
     result: Result
 
 
 @dataclass
 class Checkpoint:
-    """Where a training stands."""
+    """How far a training has come."""
 
     mark: str
     seconds: float = 0.0
     values: dict[str, dict[str, Any]] = field(default_factory=dict)  # found out before learning, by name
     finished: dict[str, Finished] = field(default_factory=dict)
-    running: dict[str, Running] = field(default_factory=dict)  # begun, but not done
+    running: dict[str, Running] = field(default_factory=dict)  # begun, but not finished
 
     def only(self, names: Collection[str]) -> None:
         """Forgets all other fits."""
@@ -90,29 +99,32 @@ class Checkpoint:
         self.running = {name: each for name, each in self.running.items() if name in names}
 
     def save(self, path: Path) -> None:
-        """Writes it whole or not at all."""
+        """Writes the whole file, or leaves the old one as it is."""
         from safetensors.numpy import save
 
         arrays: Arrays = {}
-        header: dict[str, Any] = {
-            "format": FORMAT,
-            "mark": self.mark,
-            "seconds": self.seconds,
-            "values": self.values,
-            "finished": [
-                _finished_header(name, each.result, arrays, f"finished.{i}.")
-                for i, (name, each) in enumerate(self.finished.items())
-            ],
-            "running": [
-                _running_header(each, arrays, f"running.{i}.") for i, each in enumerate(self.running.values())
-            ],
-        }
+        header = json.dumps(
+            {
+                "format": FORMAT,
+                "mark": self.mark,
+                "seconds": self.seconds,
+                "values": self.values,
+                "finished": [
+                    _finished_header(name, each.result, arrays, f"finished.{i}.")
+                    for i, (name, each) in enumerate(self.finished.items())
+                ],
+                "running": [
+                    _running_header(each, arrays, f"running.{i}.")
+                    for i, each in enumerate(self.running.values())
+                ],
+            }
+        )
         packed = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
-        content = save(packed, metadata={"parsimon-checkpoint": json.dumps(header)})
+        content = save(packed, {"parsimon-checkpoint": header, "digest": _digest(header, packed)})
         write_file(path, bytes(content))
 
     def save_or_warn(self, path: Path) -> None:
-        """Writes it; a failure (a full disk) is no reason to lose the training."""
+        """Writes the file. If that fails (a full disk), there is a warning, and training goes on."""
         try:
             self.save(path)
         except ParsimonError as error:
@@ -120,21 +132,19 @@ class Checkpoint:
 
     @classmethod
     def load(cls, path: Path, mark: str) -> Checkpoint:
-        """A checkpoint, which must belong to the same data and settings."""
+        """Reads the checkpoint of a training, which must have the same data and settings."""
         with _reading(path) as (arrays, header):
-            if header["format"] != FORMAT:
-                raise ValueError(f"format {header['format']}, not {FORMAT}")
             checkpoint = cls(
-                str(header["mark"]),
-                float(header["seconds"]),
-                {str(name): dict(value) for name, value in header["values"].items()},
+                _text(header["mark"]),
+                _duration(header["seconds"]),
+                {name: dict(value) for name, value in header["values"].items()},
                 {
-                    str(told["name"]): Finished(_result(told, arrays, f"finished.{i}."))
-                    for i, told in enumerate(header["finished"])
+                    _text(each["name"]): Finished(_result(each, arrays, f"finished.{i}."))
+                    for i, each in enumerate(header["finished"])
                 },
                 {
-                    str(told["name"]): _running(told, arrays, f"running.{i}.")
-                    for i, told in enumerate(header["running"])
+                    _text(each["name"]): _running(each, arrays, f"running.{i}.")
+                    for i, each in enumerate(header["running"])
                 },
             )
         if checkpoint.mark != mark:
@@ -146,20 +156,19 @@ class Checkpoint:
 
 
 def lasting_settings(solver: str | Solver, *more: Any) -> list[Any]:
-    """What a run must not change when it goes on: all there is to a solver that counts its epochs, else nothing."""
-    named = isinstance(solver, str) and solver in SOLVERS
-    made = SOLVERS[solver]() if named else solver  # type: ignore[index]
-    return [made, *more] if hasattr(made, "epochs") else []
+    """What must stay the same when a run is resumed: everything about a solver that counts epochs, else nothing."""
+    made = SOLVERS[solver]() if isinstance(solver, str) and solver in SOLVERS else solver
+    return [made, *more] if not isinstance(made, str) and counts_epochs(made) else []
 
 
 def ended(solver: Solver, start: Weights, monitor: Monitor) -> Result | None:
-    """The result of a fit that was killed after learning had come to its end, or None if there is more to learn."""
+    """The result of a fit that was killed after its last iteration, or None if there are iterations left."""
     past = len(monitor.history) - (monitor.counted_from or 0)
     if not past:
         return None
     event, validation = monitor.history[-1], monitor.validation
-    status = None
-    if start.state is not None and past >= getattr(solver, "epochs", np.inf):
+    status, epochs = None, epochs_of(solver)
+    if start.state is not None and epochs is not None and past >= epochs:
         status = Status.DONE
     elif start.state is not None and validation is not None and validation.exhausted:
         status = Status.DEVELOPMENT
@@ -176,12 +185,23 @@ def ended(solver: Solver, start: Weights, monitor: Monitor) -> Result | None:
     )
 
 
-# --- The parts of the file ------------------------------------------------------------------------------------
+# --- Reading and writing the file -----------------------------------------------------------------------------
+
+DAMAGE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    RecursionError,
+)
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[tuple[Arrays, dict[str, Any]]]:
-    """The arrays and the header of a file; whatever is wrong with it is said in one sentence."""
+def _reading(path: Path) -> Iterator[tuple[Arrays, Header]]:
+    """The arrays and the header of a file. Whatever is wrong with it is reported in one sentence."""
     from safetensors import SafetensorError, safe_open
 
     if not path.exists():
@@ -189,29 +209,42 @@ def _reading(path: Path) -> Iterator[tuple[Arrays, dict[str, Any]]]:
     try:
         with safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dictionary)
-            yield arrays, json.loads(file.metadata()["parsimon-checkpoint"])
+            metadata = file.metadata()
+            header = json.loads(metadata["parsimon-checkpoint"])
+            if header["format"] != FORMAT:
+                raise ValueError(f"format {header['format']}, not {FORMAT}")
+            if metadata["digest"] != _digest(metadata["parsimon-checkpoint"], arrays):
+                raise ValueError("the digest differs")
+            yield arrays, header
     except ParsimonError:
         raise
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (SafetensorError, *DAMAGE) as error:
         raise ParsimonError(f"{path} is not a checkpoint, or is damaged ({error}).") from None
+
+
+def _digest(header: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    return fingerprint(header, {name: arrays[name] for name in sorted(arrays)})
 
 
 def _put_weights(weights: Weights, arrays: Arrays, prefix: str) -> int:
     kept = weights.nonzero()
     assert kept.features is not None
-    arrays[f"{prefix}features"], arrays[f"{prefix}values"] = kept.features, kept.values
+    arrays[f"{prefix}features"] = kept.features.astype(np.int64)
+    arrays[f"{prefix}values"] = kept.values.astype(np.float64)
     return kept.n_features
 
 
-def _weights(arrays: Arrays, prefix: str, n_features: Any) -> Weights:
+def _weights(arrays: Arrays, prefix: str, n_features: int) -> Weights:
     features, values = arrays[f"{prefix}features"], arrays[f"{prefix}values"]
+    if features.dtype != np.int64 or values.dtype != np.float64:
+        raise ValueError("weights of another type")
     if features.ndim != 1 or features.shape != values.shape or not np.isfinite(values).all():
-        raise ValueError("weights that are no weights")
+        raise ValueError("weights that are not finite, or are no vector")
     if len(features) and not (
         np.all(np.diff(features) > 0) and features[0] >= 0 and features[-1] < n_features
     ):
-        raise ValueError("features that are not there")
-    return Weights(values.astype(np.float64), features.astype(np.int64), int(n_features))
+        raise ValueError("features that do not exist")
+    return Weights(values.astype(np.float64), features.astype(np.int64), n_features)
 
 
 def _finished_header(name: str, result: Result, arrays: Arrays, prefix: str) -> dict[str, Any]:
@@ -229,25 +262,22 @@ def _finished_header(name: str, result: Result, arrays: Arrays, prefix: str) -> 
     }
 
 
-def _result(told: dict[str, Any], arrays: Arrays, prefix: str) -> Result:
+def _result(header: Header, arrays: Arrays, prefix: str) -> Result:
+    relevance = arrays.get(f"{prefix}relevance")
     return Result(
-        _weights(arrays, prefix, told["n_features"]),
-        Status[told["status"]],
-        float(told["objective"]),
-        told["kkt"],
-        told["gap"],
-        [Event.from_dict(event) for event in told["history"]],
-        told["support"],
-        _floats(arrays.get(f"{prefix}relevance")),
+        _weights(arrays, prefix, _count(header["n_features"])),
+        Status[header["status"]],
+        _number(header["objective"]),
+        _number_or_none(header["kkt"]),
+        _number_or_none(header["gap"]),
+        [_event(each) for each in header["history"]],
+        _count_or_none(header["support"]),
+        None if relevance is None else relevance.astype(np.float64),
     )
 
 
-def _floats(values: Array | IntArray | None) -> Array | None:
-    return None if values is None else values.astype(np.float64)
-
-
 def _running_header(running: Running, arrays: Arrays, prefix: str) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    header: dict[str, Any] = {
         "name": running.name,
         "n_features": _put_weights(running.weights, arrays, prefix),
         "history": [asdict(event) for event in running.history],
@@ -260,19 +290,68 @@ def _running_header(running: Running, arrays: Arrays, prefix: str) -> dict[str, 
     if running.best is not None:
         best = running.best
         _put_weights(best.weights, arrays, f"{prefix}best.")
-        told["best"] = [best.score, best.since, best.objective, best.kept]
-    return told
+        header["best"] = [best.score, best.since, best.objective, best.kept]
+    return header
 
 
-def _running(told: dict[str, Any], arrays: Arrays, prefix: str) -> Running:
-    weights, best = _weights(arrays, prefix, told["n_features"]), None
+def _running(header: Header, arrays: Arrays, prefix: str) -> Running:
+    n_features, best = _count(header["n_features"]), None
+    weights = _weights(arrays, prefix, n_features)
     own = f"{prefix}state."
     state = {name.removeprefix(own): values for name, values in arrays.items() if name.startswith(own)}
     if state:
         weights = replace(weights, state=lambda: state)
-    if told["best"] is not None:
-        score, since, objective, kept = told["best"]
-        at = _weights(arrays, f"{prefix}best.", told["n_features"])
-        best = Best(float(score), int(since), float(objective), float(kept), at)
-    history = [Event.from_dict(event) for event in told["history"]]
-    return Running(str(told["name"]), weights, history, int(told["counted_from"]), best)
+    if header["best"] is not None:
+        score, since, objective, kept = header["best"]
+        at = _weights(arrays, f"{prefix}best.", n_features)
+        best = Best(_number(score), _count(since), _number(objective), _number(kept), at)
+    history, counted_from = [_event(each) for each in header["history"]], _count(header["counted_from"])
+    if counted_from > len(history):
+        raise ValueError("iterations that count from after the last one")
+    return Running(_text(header["name"]), weights, history, counted_from, best)
+
+
+def _event(header: Header) -> Event:
+    event = Event.from_dict(dict(header))
+    for number in (event.seconds, event.objective):
+        _number(number)
+    for measure in (event.kkt, event.gap, event.dev):
+        _number_or_none(measure)
+    for count in (event.iteration, event.active, event.evaluations, *event.instantiated):
+        _count(count)
+    for size in (event.selected, event.support):
+        _count_or_none(size)
+    _text(event.phase)
+    return event
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise TypeError(f"{value!r} is not a number of things")
+    return value
+
+
+def _count_or_none(value: Any) -> int | None:
+    return None if value is None else _count(value)
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or math.isnan(value):
+        raise TypeError(f"{value!r} is not a number")
+    return float(value)
+
+
+def _number_or_none(value: Any) -> float | None:
+    return None if value is None else _number(value)
+
+
+def _duration(value: Any) -> float:
+    if not 0 <= _number(value) < math.inf:
+        raise ValueError(f"{value!r} seconds")
+    return float(value)

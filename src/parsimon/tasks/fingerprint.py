@@ -1,11 +1,13 @@
-"""Fingerprints: short strings that tell data and settings apart, so that no checkpoint is taken for another's."""
+"""Fingerprints: short strings that identify data and settings, so that a checkpoint is only used where it belongs."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import fields, is_dataclass
-from types import CodeType, FunctionType
+from functools import partial
+from inspect import getattr_static
+from types import CodeType, FunctionType, MethodType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -13,7 +15,7 @@ import numpy as np
 
 @runtime_checkable
 class HasContent(Protocol):
-    """Data that say themselves what is in them."""
+    """Data that can list their own content."""
 
     def content(self) -> Iterable[Any]:
         """Texts, numbers and arrays; the same for the same data."""
@@ -21,7 +23,7 @@ class HasContent(Protocol):
 
 
 def fingerprint(*things: Any) -> str:
-    """The same for things that are equal, and hardly ever for others.
+    """The same string for things that are equal, in every process, and almost certainly another one for others.
 
     >>> import numpy as np
     >>> from parsimon.tasks.fingerprint import fingerprint
@@ -37,32 +39,42 @@ def fingerprint(*things: Any) -> str:
 
 
 def _pieces(thing: Any) -> Iterator[bytes]:
-    """What a thing is, as bytes, each part with its kind and length before it."""
-    if isinstance(thing, str | bytes):
-        text = thing.encode("utf-8", "surrogatepass") if isinstance(thing, str) else thing
-        yield b"%s%d:" % (b"s" if isinstance(thing, str) else b"b", len(text))
-        yield text
+    """A thing as bytes. Every part begins with its kind and, if it is not a list, its length."""
+    if isinstance(thing, np.generic):
+        thing = thing.item()
+    if isinstance(thing, str):
+        yield from _sized(b"s", thing.encode("utf-8", "surrogatepass"))
+    elif isinstance(thing, bytes):
+        yield from _sized(b"b", thing)
+    elif isinstance(thing, float) and thing.is_integer():  # 1.0 is the same as 1
+        yield from _sized(b"v", repr(int(thing)).encode())
     elif isinstance(thing, np.ndarray) and thing.dtype != object:
         yield f"a{thing.dtype.str}{thing.shape}:".encode()
         yield np.ascontiguousarray(thing).tobytes()
-    elif isinstance(thing, HasContent):
+    elif isinstance(thing, np.ndarray):
+        yield from _sequence(f"objects {thing.shape}", thing.reshape(-1).tolist())
+    elif isinstance(thing, HasContent) and not isinstance(thing, type):
         yield from _sequence(type(thing).__name__, thing.content())
     elif isinstance(thing, Mapping):
         yield from _sequence("map", (part for pair in thing.items() for part in pair))
-    elif isinstance(thing, list | tuple | np.ndarray):
+    elif isinstance(thing, Set):
+        yield from _unordered("set", thing)
+    elif isinstance(thing, list | tuple):
         yield from _sequence("list", thing)
     elif is_dataclass(thing) and not isinstance(thing, type):
         values = ((each.name, getattr(thing, each.name)) for each in fields(thing) if each.compare)
         yield from _sequence(type(thing).__name__, values)
-    elif isinstance(thing, FunctionType):
-        cells = [cell.cell_contents for cell in thing.__closure__ or ()]
-        code = thing.__code__
-        constants = [each for each in code.co_consts if not isinstance(each, CodeType)]
-        yield from _sequence("function", [thing.__qualname__, code.co_code, constants, code.co_names, cells])
     elif callable(thing):
-        yield f"f{getattr(thing, '__qualname__', type(thing).__qualname__)};".encode()
+        yield from _callable(thing)
+    elif getattr_static(type(thing), "__repr__") is object.__repr__:  # which has an address in it
+        yield from _object(thing)
     else:
-        yield f"v{thing!r};".encode()
+        yield from _sized(b"v", repr(thing).encode("utf-8", "surrogatepass"))
+
+
+def _sized(kind: bytes, content: bytes) -> Iterator[bytes]:
+    yield b"%s%d:" % (kind, len(content))
+    yield content
 
 
 def _sequence(name: str, parts: Iterable[Any]) -> Iterator[bytes]:
@@ -70,3 +82,52 @@ def _sequence(name: str, parts: Iterable[Any]) -> Iterator[bytes]:
     for part in parts:
         yield from _pieces(part)
     yield b")"
+
+
+def _unordered(name: str, parts: Iterable[Any]) -> Iterator[bytes]:
+    """The parts in the order of their bytes: that of a set differs from process to process."""
+    yield f"({name} ".encode()
+    yield from sorted(b"".join(_pieces(part)) for part in parts)
+    yield b")"
+
+
+def _callable(thing: Callable[..., Any]) -> Iterator[bytes]:
+    """A function by its name and its code; other callables by what they are made of."""
+    if isinstance(thing, partial):
+        yield from _sequence("partial", (thing.func, thing.args, thing.keywords))
+    elif isinstance(thing, MethodType):
+        yield from _sequence("method", (thing.__func__, thing.__self__))
+    elif isinstance(thing, FunctionType):
+        defaults = (thing.__defaults__, thing.__kwdefaults__)
+        yield from _sequence(
+            "function", (thing.__qualname__, *_code(thing.__code__), *defaults, _closure(thing))
+        )
+    elif isinstance(thing, type):
+        yield from _sequence("class", (thing.__module__, thing.__qualname__))
+    elif isinstance(getattr_static(type(thing), "__call__"), FunctionType):
+        yield from _object(thing)
+    else:  # a function of a compiled module
+        yield from _sized(b"f", repr(getattr(thing, "__qualname__", type(thing).__qualname__)).encode())
+
+
+def _code(code: CodeType) -> Iterator[Any]:
+    yield code.co_code
+    yield code.co_names
+    for constant in code.co_consts:
+        yield list(_code(constant)) if isinstance(constant, CodeType) else constant
+
+
+def _closure(function: FunctionType) -> list[Any]:
+    """The values that a function has from around it; of functions among them only the code."""
+    try:
+        values = [cell.cell_contents for cell in function.__closure__ or ()]
+    except ValueError:  # one of them has no value yet
+        return []
+    return [list(_code(each.__code__)) if isinstance(each, FunctionType) else each for each in values]
+
+
+def _object(thing: Any) -> Iterator[bytes]:
+    """An object by its class and its attributes."""
+    kind = type(thing)
+    attributes = vars(thing) if hasattr(thing, "__dict__") else {}
+    yield from _sequence("object", (kind.__module__, kind.__qualname__, sorted(attributes.items())))

@@ -1,6 +1,6 @@
-"""Options, each declared once: trainings and estimators have them as fields, the command line makes its flags of them.
+"""Options, each declared once. Trainings and estimators inherit them as fields; the command line makes flags of them.
 
-A new option is a field of one of the classes here (or in a task's `options.py`) and the line that uses it.
+To add an option, add a field to one of the classes here or in the `options.py` of a task, and use it.
 """
 
 from __future__ import annotations
@@ -9,20 +9,25 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 from parsimon.errors import ParsimonError
+from parsimon.memory import parse_size
 from parsimon.solvers.registry import SOLVERS
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+    from numpy.random import RandomState
+
     from parsimon.penalties import Penalty
     from parsimon.selection import Selection
     from parsimon.solvers import Event, Solver
 
-    Callback: TypeAlias = Callable[[Event], Any] | Sequence[Callable[[Event], Any]] | None
+    Callback: TypeAlias = Callable[[Event], object] | Sequence[Callable[[Event], object]] | None
 
-# Headings of help pages, in their order.
+# The headings of help pages, in order.
 FILES, LEARNING, CHOOSING, GROWING = "Files", "What to learn", "Which templates to keep", "Growing"
 SENTENCES, WORDS = "Which sentences matter", "Words"
 STOPPING, SAFETY, RUNNING, READING = "How long", "Safety", "Running", "Reading"
@@ -33,45 +38,58 @@ INTEGER, NUMBER, TEXT, SWITCH, SIZE, FILE = "integer", "number", "text", "switch
 
 @dataclass(frozen=True)
 class Option:
-    """What there is to know of an option besides its name and its default."""
+    """The description of an option, apart from its name and its default."""
 
     help: str
     section: str
     kind: str = TEXT
     choices: tuple[str, ...] | None = None
-    least: float | None = None  # the smallest value
-    above: float | None = None  # all values are larger
-    most: float | None = None  # the largest value
+    least: float | None = None  # the smallest valid value
+    above: float | None = None  # an exclusive lower bound
+    most: float | None = None  # the largest valid value
     metavar: str | None = None
-    shown: str | None = None  # the default in words, where the value would not tell
+    shown: str | None = None  # the default in words, where its value would not explain it
     flags: tuple[str, ...] = ()  # on the command line, if not --its-name
-    flag_value: Any = None  # what the flag means where it is named without a value
-    from_python_only: bool = False  # an object, for which the command line has flags of its own
-    lasting: bool = True  # a run that is resumed must keep it
+    flag_value: Any = None  # the value if the flag is given without one
+    from_python_only: bool = False  # the command line has no flag for it, or several of its own
+    lasting: bool = True  # a resumed run must have the same value
 
-    def check(self, name: str, value: Any) -> None:
-        """Refuses a value that cannot be meant."""
-        if value is None or self.kind not in (INTEGER, NUMBER):
+    def check(self, name: str, value: object) -> None:
+        """Refuses an invalid value in one sentence."""
+        if value is None:
             return
-        whole = self.kind == INTEGER
-        known = isinstance(value, int | float) or hasattr(value, "__float__")
-        if (
-            not known
-            or isinstance(value, bool)
-            or not math.isfinite(value)
-            or (whole and value != int(value))
-        ):
+        right = True
+        if self.kind in (INTEGER, NUMBER):
+            right = not isinstance(value, bool) and isinstance(value, Real) and self._allows(float(value))
+        elif self.kind == SWITCH:
+            right = isinstance(value, Integral) or type(value).__name__ in ("bool", "bool_")
+        elif self.kind == FILE:
+            right = isinstance(value, str | Path)
+        elif self.kind == SIZE and isinstance(value, str):
+            parse_size(value)  # refuses the value by itself
+        elif self.kind == SIZE:
+            right = not isinstance(value, bool) and isinstance(value, Integral) and int(value) > 0
+        if not right:
             raise ParsimonError(f"{name} must be {self.wanted}, not {value!r}.")
-        if (
-            (self.least is not None and value < self.least)
-            or (self.above is not None and value <= self.above)
-            or (self.most is not None and value > self.most)
-        ):
-            raise ParsimonError(f"{name} must be {self.wanted}, not {value!r}.")
+
+    def _allows(self, value: float) -> bool:
+        return (
+            math.isfinite(value)
+            and (self.kind != INTEGER or value.is_integer())
+            and (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
+            and (self.most is None or value <= self.most)
+        )
 
     @property
     def wanted(self) -> str:
-        """What values are right, in words."""
+        """The valid values, in words."""
+        if self.kind in (SWITCH, FILE, SIZE):
+            return {
+                SWITCH: "True or False",
+                FILE: "the path of a file",
+                SIZE: "a number of bytes above zero, or a size such as 500M or 4G",
+            }[self.kind]
         noun = "a whole number" if self.kind == INTEGER else "a number"
         if self.least is not None and self.most is not None:
             return f"{noun} from {_short(self.least)} to {_short(self.most)}"
@@ -86,43 +104,42 @@ def _short(number: float) -> str:
 
 
 def option(default: Any, help: str, section: str, *, positional: bool = False, **more: Any) -> Any:
-    """A field with an option's default and description."""
+    """A dataclass field that is an option."""
     described = Option(help, section, **more)
     return field(default=default, kw_only=not positional, metadata={"option": described})
 
 
 def changed(base: type, name: str, default: Any, *, positional: bool = False, **more: Any) -> Any:
-    """The field of a base class with another default, and what else is different."""
+    """An option of a base class with another default, and other details as given."""
     known = options_of(base)[name]
     return field(default=default, kw_only=not positional, metadata={"option": replace(known, **more)})
 
 
 def options_of(kind: type) -> dict[str, Option]:
-    """The options that a class has, by name."""
+    """The options of a class, by name."""
     return {each.name: each.metadata["option"] for each in fields(kind) if "option" in each.metadata}
 
 
-def values_of(kind: type, source: Any) -> dict[str, Any]:
-    """The fields of a class, as far as another object has them."""
+def values_of(kind: type, source: DataclassInstance) -> dict[str, Any]:
+    """The values of all fields of a class that another object has as fields or class variables."""
+    known = source.__dataclass_fields__
     return {
-        each.name: getattr(source, each.name)
-        for each in fields(kind)
-        if each.init and hasattr(source, each.name)
+        each.name: getattr(source, each.name) for each in fields(kind) if each.init and each.name in known
     }
 
 
-# --- What all kinds of models have ----------------------------------------------------------------------------
+# --- Options of all kinds of models ---------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TrainingOptions:
-    """Limits, safety and threads: the same for every kind of model."""
+    """Limits, checkpoints and threads."""
 
     solver: str | Solver = option(
         "auto",
-        "The algorithm: 'auto' takes the first that fits the loss and the penalty; 'mira', 'sgd' and 'sgd-l1' learn "
-        "online; 'frank-wolfe' and 'one-slack' are for the hinge loss with L2, 'cutting-plane', 'em' and "
-        "'projected-subgradient' for the hinge loss with L1.",
+        "The optimisation algorithm. 'auto' takes the first that suits the loss and the penalty. 'mira', 'sgd' and "
+        "'sgd-l1' learn online. 'frank-wolfe' and 'one-slack' are for the hinge loss with L2; 'cutting-plane', 'em' "
+        "and 'projected-subgradient' are for the hinge loss with L1.",
         STOPPING,
         choices=("auto", *SOLVERS),
         metavar="NAME",
@@ -130,7 +147,7 @@ class TrainingOptions:
     )
     tol: float | None = option(
         None,
-        "Stop when the optimality conditions hold to this fraction of their violation at zero weights.",
+        "Stop when the violation of the optimality conditions is this fraction of the violation at zero weights.",
         STOPPING,
         kind=NUMBER,
         above=0,
@@ -139,7 +156,7 @@ class TrainingOptions:
     )
     max_iter: int | None = option(
         None,
-        "Stop after N iterations, or epochs of online learning.",
+        "Stop after N iterations, or N epochs of online learning.",
         STOPPING,
         kind=INTEGER,
         least=1,
@@ -148,7 +165,7 @@ class TrainingOptions:
     )
     time_limit: float | None = option(
         None,
-        "Stop after this time.",
+        "Stop after this time and keep the best model so far.",
         STOPPING,
         kind=NUMBER,
         above=0,
@@ -157,7 +174,7 @@ class TrainingOptions:
     )
     checkpoint: str | Path | None = option(
         None,
-        "The file that keeps what has been learned so far. The command line removes it when the model is written.",
+        "The file in which to save progress, to resume from. The command line deletes it after writing the model.",
         SAFETY,
         kind=FILE,
         metavar="FILE",
@@ -166,7 +183,7 @@ class TrainingOptions:
     )
     checkpoint_every: float = option(
         30.0,
-        "How often to write the checkpoint; 0 for never.",
+        "The time between two checkpoints; 0 for none during a fit.",
         SAFETY,
         kind=NUMBER,
         least=0,
@@ -175,14 +192,14 @@ class TrainingOptions:
     )
     resume: bool = option(
         False,
-        "Go on from the checkpoint of the same training, which was killed or interrupted.",
+        "Resume the same training from its checkpoint, after it was killed or interrupted.",
         SAFETY,
         kind=SWITCH,
         lasting=False,
     )
     n_jobs: int | None = option(
         None,
-        "Threads; -1 for all processors. The result is the same for any number of them.",
+        "Number of threads; -1 for all processors. The result does not depend on it.",
         RUNNING,
         kind=INTEGER,
         metavar="N",
@@ -191,15 +208,15 @@ class TrainingOptions:
     )
     memory: int | str | None = option(
         None,
-        "Use no more memory than this, for instance 4G; what needs more is refused.",
+        "Memory limit, for instance 4G. A training that needs more ends with an error.",
         RUNNING,
         kind=SIZE,
         metavar="SIZE",
         lasting=False,
     )
-    random_state: Any = option(
+    random_state: int | RandomState | None = option(
         0,
-        "The seed of everything random: the order of online learning, folds, halves.",
+        "The seed of all random choices: the order of instances in online learning, folds, random halves.",
         RUNNING,
         kind=INTEGER,
         metavar="N",
@@ -207,7 +224,7 @@ class TrainingOptions:
     )
     verbose: int = option(
         0,
-        "Say every few seconds how training goes, in plain lines on standard error.",
+        "Print progress to standard error every few seconds.",
         RUNNING,
         kind=SWITCH,
         flags=("-v", "--verbose"),
@@ -215,38 +232,46 @@ class TrainingOptions:
     )
     callback: Callback = option(
         None,
-        "Called with every training event; one function, or several.",
+        "A function that is called with every training event, or a list of functions.",
         RUNNING,
         from_python_only=True,
         lasting=False,
     )
 
     def check(self) -> None:
-        """Refuses values that cannot be meant, in one sentence."""
+        """Refuses invalid values in one sentence."""
+        annotations = {each.name: each.type for each in fields(self)}
         for name, each in options_of(type(self)).items():
-            if name != "random_state":
-                each.check(name, getattr(self, name))
             given = getattr(self, name)
-            if each.choices is not None and isinstance(given, str) and given not in each.choices:
-                raise ParsimonError(f"{name} must be one of {', '.join(each.choices)}, not {given!r}.")
+            if name != "random_state":
+                each.check(name, given)
+            if each.choices is not None and given is not None:
+                names_only = annotations[name] in ("str", "str | None")  # and no objects
+                if given not in each.choices if isinstance(given, str) else names_only:
+                    raise ParsimonError(f"{name} must be one of {', '.join(each.choices)}, not {given!r}.")
+        if not all(map(callable, self.callbacks)):
+            raise ParsimonError(f"callback must be a function or a list of functions, not {self.callback!r}.")
         threads_of(self.n_jobs)
+        _check_random_state(self.random_state)
 
     @property
     def n_threads(self) -> int:
-        """How many threads `n_jobs` means."""
+        """The number of threads that `n_jobs` stands for."""
         return threads_of(self.n_jobs)
 
     @property
     def seed(self) -> int:
-        """The seed that `random_state` means."""
+        """The seed that `random_state` stands for; from a `RandomState`, a new one every time."""
         given = self.random_state
-        if given is None or isinstance(given, int) or hasattr(given, "__index__"):
+        _check_random_state(given)
+        if given is None or isinstance(given, Integral):
             return int(given or 0)
-        return int(given.randint(2**31 - 1))  # numpy's RandomState, as scikit-learn has it
+        assert not isinstance(given, int)
+        return int(given.randint(2**31 - 1))
 
     @property
-    def callbacks(self) -> tuple[Callable[[Event], Any], ...]:
-        """What is called with every event."""
+    def callbacks(self) -> tuple[Callable[[Event], object], ...]:
+        """The functions to call with every event."""
         if self.callback is None:
             return ()
         return tuple(self.callback) if isinstance(self.callback, Sequence) else (self.callback,)
@@ -254,11 +279,11 @@ class TrainingOptions:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DevelopmentOptions:
-    """What development data are for: the kinds of models that predict labels or trees have them."""
+    """Early stopping on development data."""
 
     patience: int = option(
         10,
-        "Stop when N scores on the development data in a row were no better than the best.",
+        "Stop after N scores in a row on the development data without improvement.",
         STOPPING,
         kind=INTEGER,
         least=1,
@@ -267,8 +292,8 @@ class DevelopmentOptions:
     )
     dev_tolerance: float = option(
         0.0,
-        "Of models within this of the best score on the development data (0.002: a fifth of a per cent), keep the "
-        "smallest.",
+        "Keep the smallest model whose score on the development data is within this distance of the best score. Scores "
+        "are fractions, so 0.002 is a fifth of a per cent.",
         STOPPING,
         kind=NUMBER,
         least=0,
@@ -278,12 +303,12 @@ class DevelopmentOptions:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PruningOptions:
-    """What is done to the weights in the end."""
+    """Pruning after training."""
 
     prune: float = option(
         0.0,
-        "At the end, drop weights below this share of the root mean square of all that are not zero. Online learners "
-        "leave many behind that they have touched once: after 'mira', 1 costs no accuracy.",
+        "After training, drop weights smaller than this share of the root mean square of the non-zero weights. Online "
+        "learners leave many small weights behind: after 'mira', a share of 1 costs no accuracy.",
         LEARNING,
         kind=NUMBER,
         least=0,
@@ -294,36 +319,36 @@ class PruningOptions:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SelectionOptions:
-    """A first stage, which chooses templates."""
+    """A first stage that selects templates."""
 
     selection: Selection | None = option(
         None,
-        "A first stage that chooses templates, for instance Sparseptron(budget=30). All other options apply to the "
+        "A first stage that selects templates, for instance Sparseptron(budget=30). All other options apply to the "
         "second stage.",
         CHOOSING,
         from_python_only=True,
     )
     cutoff: int = option(
-        1, "Leave out attributes that occur less than N times.", LEARNING, kind=INTEGER, least=1, metavar="N"
+        1, "Leave out attributes that occur fewer than N times.", LEARNING, kind=INTEGER, least=1, metavar="N"
     )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PenaltyOptions:
-    """An elastic net, or a penalty of one's own."""
+    """An elastic net, or any other penalty."""
 
     l1: float = option(0.0, "L1 strength: the larger, the fewer features.", LEARNING, kind=NUMBER, least=0)
     l2: float = option(0.0, "L2 strength.", LEARNING, kind=NUMBER, least=0)
     penalty: Penalty | None = option(
         None,
-        "Takes the place of l1 and l2; for instance GroupLasso(5.0), which drops whole templates.",
+        "A penalty to use in place of l1 and l2, for instance GroupLasso(5.0), which drops whole templates.",
         LEARNING,
         from_python_only=True,
     )
 
     @property
     def chosen_penalty(self) -> Penalty:
-        """The penalty, before it knows the features."""
+        """The penalty, before it is bound to the features."""
         if self.penalty is not None:
             return self.penalty
         from parsimon.penalties import ElasticNet
@@ -332,10 +357,10 @@ class PenaltyOptions:
 
 
 def threads_of(n_jobs: int | None) -> int:
-    """One for ``None``; all processors for −1, all but one for −2, and so on."""
+    """The number of threads: 1 for ``None``; for −1 all processors, for −2 all but one, and so on."""
     if n_jobs is None:
         return 1
-    if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or int(n_jobs) == 0:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, SupportsIndex) or int(n_jobs) == 0:
         raise ParsimonError(
             f"n_jobs must be a whole number and not 0, but it is {n_jobs!r}; use 1 for one thread or -1 for all "
             "processors."
@@ -343,8 +368,18 @@ def threads_of(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, available_processors() + 1 + int(n_jobs))
 
 
+def _check_random_state(given: object) -> None:
+    """Refuses anything that gives no seed. A `RandomState` is not imported, as numpy is too heavy for a help page."""
+    if given is None or type(given).__name__ == "RandomState":
+        return
+    if isinstance(given, bool) or not isinstance(given, Integral) or int(given) < 0:
+        raise ParsimonError(
+            f"random_state must be a whole number, zero or more, or a numpy RandomState, not {given!r}."
+        )
+
+
 def available_processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system

@@ -1,14 +1,13 @@
-"""The one frame around every training: limits, development data, checkpoints, progress, Ctrl-C, memory, description.
+"""What all trainings share: limits, development data, checkpoints, progress, Ctrl-C, memory, the model's description.
 
-A kind of model supplies a class that inherits `Training` and says how its problem is made and what model comes out. The
-order of calls in `Training.run`:
+Every kind of model has a subclass of `Training`, which makes the learning problem and the model. `Training.run` calls
 
-    1. `check`                  the options
-    2. `content`                what tells these data apart, for checkpoints
-    3. `train`, the kind's own, which calls
-         3a. `Run.once`         for what is found out before learning (a selection of templates), kept in checkpoints
-         3b. `Training.solve`   for a fit with development data, pruning and debiasing, or `Run.fit` for a bare one
-         3c. `Training.describe` for what the model remembers
+    1. `check`                   to check the options
+    2. `content`                 for the fingerprint of the data, if there is a checkpoint
+    3. `train` of the subclass, which calls
+         3a. `Run.once`          for results that precede learning (selected templates) and are kept in the checkpoint
+         3b. `Training.solve`    for a fit with development data and pruning, or `Run.fit` for a plain fit
+         3c. `Training.describe` for what the model records about its training
 """
 
 from __future__ import annotations
@@ -29,12 +28,15 @@ from parsimon.errors import ParsimonError
 from parsimon.losses import Loss, get_loss
 from parsimon.memory import at_most, parse_size
 from parsimon.penalties import L2, never_dropped
+from parsimon.penalties.base import ElasticPenalty
+from parsimon.penalties.groupings import FeatureDescriptions
 from parsimon.problem import InMemoryProblem
 from parsimon.selection import Candidates, Selected, Selection
 from parsimon.solvers import LBFGS, Event, Monitor, Result, Solver, Status, Validation, Weights, drive
 from parsimon.solvers.base import thin_history
 from parsimon.solvers.choice import set_up_solver
-from parsimon.tasks.checkpoint import Checkpoint, Finished, Running, ended, lasting_settings
+from parsimon.solvers.settings import is_resumable, tolerance_of, validation_interval
+from parsimon.tasks.checkpoint import DAMAGE, Checkpoint, Finished, Running, ended, lasting_settings
 from parsimon.tasks.fingerprint import fingerprint
 from parsimon.tasks.options import DevelopmentOptions, PruningOptions, TrainingOptions, options_of
 
@@ -46,29 +48,29 @@ CUT_SHORT = (Status.INTERRUPTED, Status.TIME, Status.ITERATIONS)
 
 
 class Watch(Protocol):
-    """Who looks on: a progress bar, for one."""
+    """Observes the progress of a training, for instance to draw a progress bar."""
 
-    def phase(self, text: str, done: float | None = None) -> Any:
-        """Something begins. `done` is the share of the training that is done by then, where that can be said."""
+    def phase(self, text: str, done: float | None = None) -> object:
+        """A phase begins. `done` is the share of the training that is complete by then, if that is known."""
         ...
 
-    def fit(self, max_iter: int | None, tolerance: float | None) -> Any:
-        """A solver begins: after how many iterations it ends, and at which share of the first residual."""
+    def fit(self, max_iter: int | None, tolerance: float | None) -> object:
+        """A solver starts. It stops after `max_iter` iterations, or at `tolerance` times the first residual."""
         ...
 
 
 class NobodyWatches:
-    """Nobody looks on."""
+    """Ignores all progress."""
 
     def phase(self, text: str, done: float | None = None) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def fit(self, max_iter: int | None, tolerance: float | None) -> None:
-        """Nothing."""
+        """Does nothing."""
 
 
 class Task(Protocol[Model_co]):
-    """A problem together with what its features mean."""
+    """A learning problem and the meaning of its features."""
 
     @property
     def problem(self) -> InMemoryProblem:
@@ -76,26 +78,26 @@ class Task(Protocol[Model_co]):
         ...
 
     @property
-    def features(self) -> Any:
-        """What the features mean, for solvers whose groups are found among them; or None."""
+    def features(self) -> FeatureDescriptions | None:
+        """The meaning of the features, for solvers that look up named groups; or None."""
         ...
 
     def development_score(self, dev: Any) -> Callable[[Weights], float]:
-        """How good weights are on development data: the larger, the better."""
+        """A function that scores weights on development data. Larger is better."""
         ...
 
     def facts(self) -> dict[str, Any]:
-        """What a model remembers of the data."""
+        """What the model records about the data."""
         ...
 
     def model(self, result: Result, info: dict[str, Any]) -> Model_co:
-        """The model that a result stands for."""
+        """The model with the weights of a result."""
         ...
 
 
 @dataclass(frozen=True)
 class Trained(Generic[Model_co]):
-    """A model, and how its solver ended."""
+    """A model and the result of its solver."""
 
     model: Model_co
     result: Result
@@ -103,17 +105,22 @@ class Trained(Generic[Model_co]):
 
 @dataclass(kw_only=True)
 class Training(TrainingOptions, ABC, Generic[Data, Model]):
-    """How a model is trained. What its options are follows from its fields."""
+    """How a model is trained. Its fields are its options."""
 
     kind: ClassVar[str]
 
+    def __post_init__(self) -> None:
+        """Draws the seed once, so that every part of the training has the same."""
+        if self.random_state is not None:
+            self.random_state = self.seed
+
     @abstractmethod
     def content(self, data: Data) -> Sequence[Any]:
-        """What tells data apart, as `fingerprint` takes it."""
+        """The data as parts that `fingerprint` accepts."""
 
     @abstractmethod
     def train(self, data: Data, run: Run, *, dev: Any = None, start: Any = None) -> Trained[Model]:
-        """The kind's own part: makes the problem, has it solved, and makes the model."""
+        """Makes the problem, solves it, and makes the model. Every kind of model has its own."""
 
     def run(
         self,
@@ -124,25 +131,25 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         began: float | None = None,
         watch: Watch | None = None,
     ) -> Trained[Model]:
-        """Trains; `watch` hears what is being done, and `began` is when the clock started."""
+        """Trains a model. `watch` is notified of progress; `began` is when the clock started (default: now)."""
         with self.started(data, began, watch) as run:
             return self.train(data, run, dev=dev, start=start)
 
     @contextmanager
     def started(self, data: Data, began: float | None = None, watch: Watch | None = None) -> Iterator[Run]:
-        """The frame around what is computed from data, such as a path: options, memory, and a run with its limits."""
+        """A context for any computation on data, such as a path: checks options, limits memory, and gives a run."""
         self.check()
         memory = parse_size(self.memory) if isinstance(self.memory, str) else self.memory
         with at_most(memory):
             run = self.start_run(data, began, watch)
             try:
                 yield run
-            except KeyboardInterrupt:  # there is no model yet, but what is done need not be done again
+            except KeyboardInterrupt:  # there is no model yet, but finished work need not be repeated
                 run.keep_what_is_done()
                 raise
 
     def start_run(self, data: Data, began: float | None = None, watch: Watch | None = None) -> Run:
-        """The clock, the limits and the checkpoint of one training."""
+        """A run with the limits and the checkpoint of this training."""
         run = Run(self.time_limit, self.callbacks, began, watch)
         if self.checkpoint is not None:
             run.keep_in(Path(self.checkpoint), self.checkpoint_every, self._mark(data), resume=self.resume)
@@ -151,19 +158,25 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         return run
 
     def _mark(self, data: Data) -> str:
-        """Tells trainings apart, so that a checkpoint is only taken up by the one it belongs to."""
+        """Identifies the data and the options, so that a run only resumes from its own checkpoint."""
         lasting = {name: getattr(self, name) for name, each in options_of(type(self)).items() if each.lasting}
         epochs = lasting_settings(self.solver, self.max_iter, self.seed)
         return fingerprint(self.kind, lasting, epochs, *self.content(data))
 
-    # ---- what kinds share ------------------------------------------------------------------------------------
+    # ---- what subclasses call ---------------------------------------------------------------------------------
 
     def solver_for(self, task: Task[Any]) -> Solver:
-        """The solver, set up for a problem."""
+        """The solver, set up for the problem of a task."""
         return self.set_up(task.problem, task.features)
 
-    def set_up(self, problem: InMemoryProblem, features: Any = None, *, unit: int | None = None) -> Solver:
-        """The solver, set up for a problem that is not a task."""
+    def set_up(
+        self,
+        problem: InMemoryProblem,
+        features: FeatureDescriptions | None = None,
+        *,
+        unit: int | None = None,
+    ) -> Solver:
+        """The solver, set up for a problem."""
         return set_up_solver(
             self.solver,
             problem,
@@ -186,9 +199,9 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         max_iter: int | None = None,
         history: Sequence[Event] = (),
     ) -> Result:
-        """The weights: from those given (or none), with an eye on development data, pruned if that was asked for.
+        """Fits weights from `start` (default: zero), with early stopping if there are development data; then prunes.
 
-        `max_iter` takes the place of the option's; `history` is what came before.
+        `max_iter` replaces the option of that name. `history` has the events of earlier fits.
         """
         run = run or Run(self.time_limit, self.callbacks)
         solver = self.solver_for(task)
@@ -204,49 +217,50 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         return self.finished(task, result, run)
 
     def validation(self, task: Task[Any], dev: Any, solver: Solver) -> Validation:
-        """Scores on development data, and when they end a training."""
+        """Early stopping on development data."""
         assert isinstance(self, DevelopmentOptions)
         return Validation(
             task.development_score(dev),
-            every=getattr(solver, "validate_every", 5),
+            every=validation_interval(solver),
             patience=self.patience,
             tolerance=self.dev_tolerance,
         )
 
     def finished(self, task: Task[Any], result: Result, run: Run) -> Result:
-        """What is done to the weights in the end."""
+        """The result after pruning. Subclasses may do more."""
         if isinstance(self, PruningOptions) and self.prune > 0:
             result = replace(result, weights=result.weights.without_small(self.prune))
         return result
 
     def describe(self, task: Task[Any], result: Result) -> dict[str, Any]:
-        """What a model remembers of its training. Not how long it took: the same training makes the same file."""
+        """What a model records about its training. Times are left out, so the same training gives the same file."""
         penalty = task.problem.penalty
-        told: dict[str, Any] = {
+        elastic = penalty if isinstance(penalty, ElasticPenalty) else None
+        settings: dict[str, Any] = {
             "loss": task.problem.loss.name,
             "penalty": repr(penalty),
-            "l1": getattr(penalty, "l1", None),
-            "l2": getattr(penalty, "l2", None),
+            "l1": None if elastic is None else elastic.l1,
+            "l2": None if elastic is None else elastic.l2,
             "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
             "random_state": self.seed,
         }
         if isinstance(self, PruningOptions):
-            told["prune"] = self.prune
-        return {**told, **task.facts(), **result.to_dict(), "support": result.support}
+            settings["prune"] = self.prune
+        return {**settings, **task.facts(), **result.to_dict(), "support": result.support}
 
 
 class Run:
-    """One training on its way: its clock and limits, who listens, and what of it is done already.
+    """One training in progress: its clock, limits, callbacks and checkpoint.
 
-    A training is a sequence of fits with names. A checkpoint keeps the results of those that are done and how far the
-    others have come: the one on its way, and those before it that a limit has cut short. A run that is resumed goes
-    through the same names, and only does what is left.
+    A training is a sequence of named fits. The checkpoint keeps the results of finished fits and the state of
+    unfinished ones: the current fit, and earlier fits that a limit cut short. A resumed run goes through the same names
+    and only does the remaining work.
     """
 
     def __init__(
         self,
         time_limit: float | None = None,
-        callbacks: Sequence[Callable[[Event], Any]] = (),
+        callbacks: Sequence[Callable[[Event], object]] = (),
         began: float | None = None,
         watch: Watch | None = None,
     ) -> None:
@@ -257,23 +271,23 @@ class Run:
         self._path: Path | None = None
         self._every = float("inf")
         self._kept = Checkpoint("")
-        self._passed: set[str] = set()  # the fits that were come to
+        self._passed: set[str] = set()  # the names of the fits so far
         self._written = self.began
 
     def keep_in(self, path: Path, every: float, mark: str, *, resume: bool) -> None:
-        """Keeps a checkpoint; resuming takes up the one that is there, if it has the same mark."""
+        """Keeps a checkpoint in a file. With `resume`, goes on from the file, which must have the same mark."""
         self._path, self._every = path, every or float("inf")
         self._kept = Checkpoint.load(path, mark) if resume else Checkpoint(mark)
         self.began -= self._kept.seconds
         self._written = time.perf_counter()
 
     def phase(self, text: str, done: float | None = None) -> None:
-        """Says what begins, and which share of the training is done by then, where that can be said."""
+        """Announces a phase. `done` is the share of the training that is complete by then, if that is known."""
         self.watch.phase(text, done)
 
     @property
     def seconds(self) -> float:
-        """How long it has taken so far, the time before it was resumed included."""
+        """The training time so far, including the time before the run was resumed."""
         return time.perf_counter() - self.began
 
     @property
@@ -282,7 +296,7 @@ class Run:
         return self.time_limit is not None and self.seconds >= self.time_limit
 
     def monitor(self) -> Monitor:
-        """What watches a solver that others run, as selections do: the same limit and listeners."""
+        """A monitor with the same time limit and callbacks, for solvers that run inside a selection."""
         return Monitor(time_limit=self.time_limit, callbacks=self.callbacks, started=self.began)
 
     def once(
@@ -292,17 +306,22 @@ class Run:
         to_dict: Callable[[Value], dict[str, Any]],
         from_dict: Callable[[dict[str, Any]], Value],
     ) -> Value:
-        """What is found out before learning. It may have taken long, so it is kept at once and not found out again."""
+        """A result that precedes learning, such as a selection. It is kept at once, and never computed again."""
         if name in self._kept.values:
-            return from_dict(self._kept.values[name])
-        self._write()  # so that there is something to resume, even if it is only the beginning
+            try:
+                return from_dict(self._kept.values[name])
+            except DAMAGE as error:
+                raise ParsimonError(
+                    f"{self._path} is damaged: its {name} cannot be read ({error})."
+                ) from error
+        self._write()  # so that there is a checkpoint to resume from, even if nothing is finished
         value = find_out()
         self._kept.values[name] = to_dict(value)
         self._write()
         return value
 
     def done(self, name: str) -> Result | None:
-        """The result of a fit that is done, for callers to whom its problem is work to make."""
+        """The result of a fit that is finished, for callers that can then do without its problem."""
         self._passed.add(name)
         done = self._kept.finished.get(name)
         return None if done is None else done.result
@@ -320,18 +339,25 @@ class Run:
         needed: bool = False,
         whole: bool = False,
         proper_end: Sequence[Status] = (),
-        callbacks: Sequence[Callable[[Event], Any]] | None = None,
+        callbacks: Sequence[Callable[[Event], object]] | None = None,
     ) -> Result:
         """Runs a solver within the limits of the run.
 
-        A fit that is `needed` for others leaves no model that could be the best so far: Ctrl-C during it ends
-        everything. One that a limit has cut short goes on when the run is resumed, unless that is a `proper_end`.
-        A solver without a state that is started again in the middle comes to the same optimum, but not to the same
-        bits. So a fit that is `whole` starts from its beginning if the run was killed during it, and so does that of a
-        solver whose result depends on where it started.
+        name:
+            Identifies the fit in the checkpoint.
+        needed:
+            Later fits depend on this one, so there is no model yet: Ctrl-C raises `KeyboardInterrupt`.
+        whole:
+            If the run is killed during this fit, the resumed run repeats it from the beginning. Use this where the same
+            bits matter: a solver without a state, restarted in the middle, reaches the same optimum but not the same
+            bits. Solvers that are not resumable are always treated so.
+        proper_end:
+            Statuses that count as the end of the fit. Without them, a fit that a limit has cut short goes on when the
+            run is resumed.
         """
         done = self.done(name)
         if done is not None:
+            self._check_size(done.weights, problem)
             return done
         monitor = Monitor(
             max_iter=max_iter,
@@ -342,23 +368,24 @@ class Run:
             history=list(history),
             counted_from=len(history),
         )
-        resumable = getattr(solver, "resumable", True)
+        resumable = is_resumable(solver)
         whole = whole or not resumable
         running = self._kept.running.get(name)
         if running is not None and resumable:
             start = running.take_up(monitor)
-        self.watch.fit(max_iter, getattr(solver, "tol", None) if start.n_active == 0 else None)
+            self._check_size(start, problem)
+        self.watch.fit(max_iter, tolerance_of(solver) if start.n_active == 0 else None)
         if whole:
             monitor.checkpoint, monitor.checkpoint_every = self._write_when_due, 0.0
         elif self._path is not None:
             monitor.checkpoint, monitor.checkpoint_every = partial(self._keep, name, monitor), self._every
         result = ended(solver, start, monitor)
         if result is None:
-            self._kept.only(self._passed)  # what comes after may be made of weights that change now
+            self._kept.only(self._passed)  # later fits may depend on weights that change now
             result = drive(solver, problem, start, monitor)
         if needed and result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        if whole:  # as it would come back from a checkpoint
+        if whole:  # in the form in which a checkpoint returns it
             result = replace(result, weights=result.weights.nonzero())
         if result.status not in CUT_SHORT or result.status in proper_end:
             self._kept.finished[name] = Finished(result)
@@ -373,18 +400,25 @@ class Run:
             self._write()
         return result
 
+    def _check_size(self, weights: Weights, problem: InMemoryProblem) -> None:
+        if weights.n_features != problem.n_features:
+            raise ParsimonError(
+                f"{self._path} is damaged: it has {weights.n_features} features, "
+                f"but the data have {problem.n_features}."
+            )
+
     def keep_what_is_done(self) -> None:
-        """Writes the checkpoint, unless nothing is done: then one that is there may be of more use."""
+        """Writes the checkpoint, unless there is nothing to keep: an older file may be of more use."""
         if self._kept.finished or self._kept.values or self._kept.running:
             self._write()
 
-    def _keep(self, name: str, monitor: Monitor, weights: Weights, *_: Any) -> None:
+    def _keep(self, name: str, monitor: Monitor, weights: Weights, *_: object) -> None:
         self._kept.running[name] = Running.of(name, weights, monitor)
         self._kept.seconds = self.seconds
         assert self._path is not None
         self._kept.save(self._path)
 
-    def _write_when_due(self, *_: Any) -> None:
+    def _write_when_due(self, *_: object) -> None:
         if time.perf_counter() - self._written >= self._every:
             self._write()
 
@@ -399,7 +433,7 @@ class Run:
 
 
 def debiased(task: Task[Any], result: Result, l2: float, run: Run) -> Result:
-    """L-BFGS on the surviving features only, with a small L2 penalty in place of what shrank them."""
+    """Refits the remaining features by L-BFGS, with an L2 penalty of strength `l2` in place of the penalty."""
     kept = result.weights.nonzero()
     assert kept.features is not None
     problem = replace(task.problem.restrict(kept.features), penalty=L2(l2))
@@ -419,7 +453,7 @@ def debiased(task: Task[Any], result: Result, l2: float, run: Run) -> Result:
 def select_templates(
     selection: Selection, candidates: Callable[[], Candidates], run: Run, names: Sequence[str]
 ) -> Selected:
-    """The first stage: which templates to keep. `names` are those there are."""
+    """The first stage: selects templates. `names` are the names of all templates."""
     run.phase(f"choosing templates: {selection.name}")
     selected = run.once(
         "selection",
@@ -427,12 +461,12 @@ def select_templates(
         Selected.to_dict,
         Selected.from_dict,
     )
-    assert selected.names == list(names), "the fingerprint of a checkpoint has the templates in it"
+    assert selected.names == list(names), "the fingerprint of a checkpoint covers the templates"
     return selected
 
 
 def described_selection(selection: Selection, selected: Selected) -> dict[str, Any]:
-    """What a model remembers of how its templates were chosen."""
+    """What a model records about the selection of its templates."""
     return {
         "name": selection.name,
         "templates": [[name, round(score, 6)] for name, score in selected.order if score > 0],
@@ -444,7 +478,7 @@ def described_selection(selection: Selection, selected: Selected) -> dict[str, A
 def along_path(
     training: Training[Any, Model], task: Task[Model], strengths: Sequence[float]
 ) -> Iterator[tuple[float, Model]]:
-    """Models for falling strengths of the penalty, each started from the one before."""
+    """Models for decreasing strengths of the penalty, each with a warm start from the one before."""
     weights = Weights.zeros(task.problem.n_features)
     for strength in sorted(strengths, reverse=True):
         scaled: Any = replace(task.problem, penalty=task.problem.penalty.scaled(strength))
@@ -455,17 +489,17 @@ def along_path(
 
 
 def largest_strength(problem: InMemoryProblem) -> float:
-    """The strength of the penalty from which on every weight that it can drop is zero."""
+    """The smallest strength of the penalty at which every weight that it can drop is zero."""
     free = never_dropped(problem.penalty, problem.n_features)
     values: Array = np.zeros(len(free))
     if len(free):
         alone = replace(problem.restrict(free), penalty=L2(0.0))
         values = drive(LBFGS(), alone, Weights(values, None, len(free))).weights.dense()
     _, gradient = problem.loss_and_gradient(Weights(values, free, problem.n_features))
-    gradient[free] = 0.0  # but for rounding
+    gradient[free] = 0.0  # up to rounding
     return problem.penalty.dual_norm(gradient)
 
 
 def named_loss(loss: str | Loss) -> str:
-    """The name of a loss that was given by its name or as an object."""
+    """The name of a loss that is given as a name or an object."""
     return get_loss(loss).name

@@ -20,6 +20,7 @@ from parsimon.solvers import Status
 from parsimon.tasks.model_file import dump_model
 from parsimon.tasks.networks.model import NetworkModel
 from parsimon.tasks.networks.training import Counted, NetworkTraining
+from parsimon.tasks.training import NobodyWatches
 from toy_networks import chain, potts
 
 TABLE = DiscreteTable.learn(chain().X[:200])
@@ -30,14 +31,14 @@ class Killed(Exception):
     pass
 
 
-class Phases:
+class Phases(NobodyWatches):
     """What is being done when each event comes; perhaps ends a training in the middle of it."""
 
     def __init__(self, at: str = "", event: int = 1, end: Any = None) -> None:
         self.seen: list[str] = []
         self.at, self.event, self.end = at, event, end
 
-    def phase(self, text: str) -> None:
+    def phase(self, text: str, done: float | None = None) -> None:
         self.seen.append(text)
 
     def __call__(self, event: Any) -> None:
@@ -56,7 +57,7 @@ def press() -> None:
 def run(training: NetworkTraining, phases: Phases | None = None) -> NetworkModel:
     phases = phases or Phases()
     rows = Counted(TABLE, COUNTS)
-    return replace(training, callback=phases).run(rows, phase=phases.phase).model
+    return replace(training, callback=phases).run(rows, watch=phases).model
 
 
 PLACES = {
@@ -105,7 +106,7 @@ def test_a_run_that_is_resumed_does_not_do_again_what_is_done(tmp_path: Path) ->
     with pytest.raises(Killed):
         run(training, Phases("half 4 of 5", 1, kill))
     again = Phases()
-    replace(training, resume=True, callback=events.append).run(Counted(TABLE, COUNTS), phase=again.phase)
+    replace(training, resume=True, callback=events.append).run(Counted(TABLE, COUNTS), watch=again)
     assert again.seen == ["fitting", "half 4 of 5", "half 5 of 5", "refitting"]
     fits = sum(event.iteration == 0 for event in events)
     assert fits == 3
@@ -171,7 +172,7 @@ def test_ctrl_c_at_once_leaves_an_older_checkpoint_alone(tmp_path: Path) -> None
 class Raising(Phases):
     """Ctrl-C before the first fit."""
 
-    def phase(self, text: str) -> None:
+    def phase(self, text: str, done: float | None = None) -> None:
         raise KeyboardInterrupt
 
 
@@ -188,7 +189,7 @@ def late(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(time, "perf_counter", lambda: clock() + passed[0])
 
     class Late(Phases):
-        def phase(self, text: str) -> None:
+        def phase(self, text: str, done: float | None = None) -> None:
             super().phase(text)
             passed[0] += LIMIT * (text == self.at)
 

@@ -22,7 +22,7 @@ from parsimon.selection import Sparseptron
 from parsimon.solvers import Decreasing, Online, Status
 from parsimon.tasks.model_file import save_model
 from parsimon.tasks.parsing.training import Parsed, ParserTraining
-from parsimon.tasks.training import Run
+from parsimon.tasks.training import NobodyWatches, Run
 from toy_treebanks import grammar, random_treebank
 
 TRAIN = random_treebank(3, (3, 5, 4, 6, 2, 7, 3, 5))
@@ -116,9 +116,15 @@ def press_ctrl_c() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def in_phase(text: str, act: Callable[[], None]) -> Callable[[str], None]:
-    """Acts when this is said to be done."""
-    return lambda now: act() if now == text else None
+class InPhase(NobodyWatches):
+    """Acts when a phase begins."""
+
+    def __init__(self, text: str, act: Callable[[], None]) -> None:
+        self.text, self.act = text, act
+
+    def phase(self, text: str, done: float | None = None) -> None:
+        if text == self.text:
+            self.act()
 
 
 @pytest.mark.parametrize("epoch", [0, 2, 4])
@@ -191,7 +197,7 @@ def test_ctrl_c_while_learning_relations_keeps_the_arcs(
     data = Parsed(space(), TRAIN)
     with monkeypatch.context() as patch:
         if where == "before":
-            trained = training.run(data, phase=in_phase("learning relations", press_ctrl_c))
+            trained = training.run(data, watch=InPhase("learning relations", press_ctrl_c))
         else:
             after_relation_epoch(patch, 1, press_ctrl_c)
             trained = replace(training, checkpoint_every=1e-9).run(data)
@@ -252,7 +258,7 @@ def test_time_that_runs_out_while_learning_relations(tmp_path: Path, monkeypatch
         runs[0].began -= 2000.0
 
     monkeypatch.setattr(ParserTraining, "start_run", remember)
-    late = training.run(Parsed(space(), TRAIN), phase=in_phase("learning relations", run_out))
+    late = training.run(Parsed(space(), TRAIN), watch=InPhase("learning relations", run_out))
     assert late.result.status is Status.TIME
     np.testing.assert_array_equal(late.model.weights, whole.weights)
     assert late.model.relations is not None

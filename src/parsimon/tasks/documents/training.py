@@ -118,7 +118,7 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
     def describe(self, task: Task[DocumentModel], result: Result) -> dict[str, Any]:
         """What a model remembers of its training."""
         penalty = self.chosen_penalty
-        told = {
+        info = {
             **super().describe(task, result),
             **{name: getattr(self, name) for name in REMEMBERED},
             "loss": named_loss(self.loss),
@@ -128,11 +128,11 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
             "group_weight": self.group_weight if isinstance(self.group_weight, str) else "given",
         }
         if result.relevance is not None:
-            told["groups_in_all"] = len(result.relevance)
-            told["relevant_groups"] = int(np.sum(result.relevance > 0))
-            if told["groups"] == "sentence" and len(result.relevance) == told["sentences"]:
-                told["relevant_sentences"] = told["relevant_groups"]
-        return told
+            info["groups_in_all"] = len(result.relevance)
+            info["relevant_groups"] = int(np.sum(result.relevance > 0))
+            if info["groups"] == "sentence" and len(result.relevance) == info["sentences"]:
+                info["relevant_sentences"] = info["relevant_groups"]
+        return info
 
     # ---- problems ----------------------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
     def problem(self, task: DocumentTask) -> InMemoryProblem:
         """Σ loss + Ω for documents that are ready."""
         self.check()
-        return self._problem(task.features, task.design, task.gold, task.weights)
+        return self._problem(task.documents, task.design, task.gold, task.weights)
 
     def _problem(
         self, features: DocumentFeatures, design: FlatDesign, gold: IntArray, weights: Array | None
@@ -237,7 +237,6 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
             max_iter=self.max_iter,
             random_state=self.seed,
             n_threads=self.n_threads,
-            features=task.features,
         )
 
     def solve(
@@ -265,7 +264,7 @@ class DocumentTask:
     """Documents made ready for learning."""
 
     labels: tuple[str, ...]
-    features: DocumentFeatures
+    documents: DocumentFeatures
     design: FlatDesign
     gold: IntArray
     problem: InMemoryProblem
@@ -273,14 +272,19 @@ class DocumentTask:
     weights: Array | None = None  # how much each document counts
 
     @property
+    def features(self) -> None:
+        """No descriptions of features: no solver looks up groups of words by name."""
+        return None
+
+    @property
     def corpus(self) -> Corpus:
         """The documents."""
-        return self.features.corpus
+        return self.documents.corpus
 
     @property
     def bag(self) -> FittedBag:
         """Which words are features."""
-        return self.features.bag
+        return self.documents.bag
 
     @property
     def width(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ def as_groups(groups: Any, n_columns: int, weight: Rule = "sqrt") -> Groups:
                 f"the groups are of {groups.n_features} columns, but X has {n_columns}; make them for these."
             )
         return groups
-    if isinstance(groups, str) or not hasattr(groups, "__len__") or hasattr(groups, "keys"):
+    if isinstance(groups, str | Mapping) or not isinstance(groups, Collection):
         raise ParsimonError(f"groups is {groups!r}; give {FORMS}.")
     nested = [is_list(each) for each in groups]
     if not all(nested):
@@ -43,9 +43,9 @@ def as_groups(groups: Any, n_columns: int, weight: Rule = "sqrt") -> Groups:
     return Groups.from_lists(lists, n_columns, weight=weight)
 
 
-def is_list(each: Any) -> bool:
-    """Whether something has members, and is not a name."""
-    return hasattr(each, "__len__") and not isinstance(each, str | bytes)
+def is_list(each: object) -> bool:
+    """Whether something has members and is not a name."""
+    return isinstance(each, Sized) and not isinstance(each, str | bytes)
 
 
 def _columns(m: int, members: Sequence[Any], n_columns: int) -> IntArray:
@@ -66,6 +66,8 @@ def _columns(m: int, members: Sequence[Any], n_columns: int) -> IntArray:
 
 def _labelled(labels: Any, n_columns: int, weight: Rule) -> Groups:
     """One group for each label, in sorted order."""
+    if np.ndim(labels) != 1:
+        raise ParsimonError(f"groups has {np.ndim(labels)} dimensions; give {FORMS}.")
     if len(labels) != n_columns:
         raise ParsimonError(
             f"groups has {len(labels)} labels, but X has {n_columns} columns; give one for each column."

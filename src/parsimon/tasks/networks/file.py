@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def take_apart(model: NetworkModel) -> tuple[dict[str, Any], dict[str, Any]]:
     }
     tensors: dict[str, Any] = {"edges": model.edges}
     if stable is not None:
-        header["stability"] = stable.told()
+        header["stability"] = stable.to_dict()
         tensors |= {"stability.pairs": stable.pairs, "stability.frequencies": stable.frequencies}
     return header, tensors
 
@@ -97,12 +98,14 @@ def _one_of(known: tuple[str, ...], name: Any) -> str:
     return str(name)
 
 
-def _stability(told: Any, tensors: dict[str, Any], n_variables: int) -> Stability | None:
+def _stability(
+    header: Mapping[str, Any] | None, tensors: dict[str, Any], n_variables: int
+) -> Stability | None:
     """How often edges were found again, if that was asked for."""
-    if told is None:
+    if header is None:
         return None
     pairs, shares = _pairs(tensors["stability.pairs"], n_variables), tensors["stability.frequencies"]
-    halves, wanted, threshold = told["halves"], told["wanted"], told["threshold"]
+    halves, wanted, threshold = header["halves"], header["wanted"], header["threshold"]
     if shares.shape != (len(pairs),) or not np.all((shares >= 0) & (shares <= 1)):
         raise ValueError("every pair needs a share from zero to one")
     if not (isinstance(halves, int) and isinstance(wanted, int) and 1 <= halves <= wanted):

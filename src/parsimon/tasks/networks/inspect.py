@@ -15,7 +15,7 @@ def summary(model: NetworkModel) -> dict[str, Any]:
         "variables": len(model.names),
         "edges": len(model.edges),
         "candidate_edges": model.info.get("candidate_edges"),
-        "stability": None if stable is None else stable.told(),
+        "stability": None if stable is None else stable.to_dict(),
         "training": {
             "alpha": model.alpha,
             "loss": model.loss,

@@ -65,17 +65,17 @@ class NetworkPath:
         }
 
     @classmethod
-    def from_dict(cls, told: dict[str, Any]) -> NetworkPath:
+    def from_dict(cls, header: Mapping[str, Any]) -> NetworkPath:
         """From a model file, or a `ValueError` or `KeyError` that says what is wrong."""
-        alphas, scores = np.array(told["alphas"], np.float64), np.array(told["scores"], np.float64)
-        n_edges, best, complete = np.array(told["n_edges"], np.int64), told["best"], told["complete"]
+        alphas, scores = np.array(header["alphas"], np.float64), np.array(header["scores"], np.float64)
+        n_edges, best, complete = np.array(header["n_edges"], np.int64), header["best"], header["complete"]
         if alphas.ndim != 1 or not alphas.shape == scores.shape == n_edges.shape:
             raise ValueError("strengths, scores and numbers of edges must be lists of the same length")
         if not isinstance(best, int) or not 0 <= best < len(alphas):
             raise ValueError("the best strength is not one of the path")
         if not isinstance(complete, bool) or not np.all(np.isfinite(alphas)):
             raise ValueError("a path has strengths that are no numbers, or does not say if it is complete")
-        return cls(alphas, scores, n_edges, str(told["criterion"]), best, complete)
+        return cls(alphas, scores, n_edges, str(header["criterion"]), best, complete)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class Stability:
     wanted: int  # that were asked for; a time limit may leave some out
     threshold: float  # edges with at least this share are kept
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For model files and for JSON, without what is known of single pairs."""
         return {"halves": self.halves, "wanted": self.wanted, "threshold": self.threshold}
 

@@ -87,7 +87,7 @@ def _judged(
         f"score of strength {number}",
         partial(_score, judge, task, problem, edges, refit.weights, gamma),
         lambda score: {"score": score},
-        lambda told: float(told["score"]),
+        lambda kept: float(kept["score"]),
     )
 
 
@@ -173,7 +173,7 @@ def _alphas(training: NetworkTraining, task: NetworkTask, run: Run) -> Array:
         "strengths",
         lambda: training.alphas(task),
         lambda alphas: {"alphas": alphas.tolist()},
-        lambda told: np.array(told["alphas"], np.float64),
+        lambda kept: np.array(kept["alphas"], np.float64),
     )
 
 

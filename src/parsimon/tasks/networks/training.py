@@ -43,7 +43,7 @@ class NetworkTask:
     graph: Graph
     centre: Array  # the shares of all states, which are taken off in the features of edges
     design: MRFDesign
-    penalty: Any
+    penalty: Penalty
 
     @property
     def n_node_features(self) -> int:
@@ -335,7 +335,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
     def _info(self, data: Counted, task: NetworkTask, model: NetworkModel, result: Result) -> dict[str, Any]:
         """How training went."""
         of_rows = model.log_likelihood(data.table.codes, model.score_method, threads=self.n_threads)
-        told: dict[str, Any] = {
+        info: dict[str, Any] = {
             "chosen_by": self.alpha if isinstance(self.strength, str) else None,
             "penalty": self.penalty if isinstance(self.penalty, str) else repr(self.penalty),
             "node_share": self.node_share,
@@ -347,14 +347,14 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
             **result.to_dict(),
         }
         if self.stability is not None:
-            told["halves"] = 0 if model.stability is None else model.stability.halves
-            told["halves_wanted"] = self.stability
-        return told
+            info["halves"] = 0 if model.stability is None else model.stability.halves
+            info["halves_wanted"] = self.stability
+        return info
 
 
-def _checked_penalty(penalty: Any, n_features: int) -> Any:
-    """A penalty made by hand, if it is one of so many features."""
-    weight = getattr(penalty, "weight", None)
+def _checked_penalty(penalty: Penalty, n_features: int) -> Penalty:
+    """A penalty object, if it is for this number of features."""
+    weight = penalty.weight
     n = penalty.groups.n_features if isinstance(penalty.groups, Groups) else n_features
     n = n if weight is None or penalty.groups is not None else len(weight)
     if (penalty.groups is not None and not isinstance(penalty.groups, Groups)) or n != n_features:

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parsimon._core import ArcSentences
-from parsimon.arrays import Array
+from parsimon.arrays import Array, IntArray
 from parsimon.data.treebanks import Treebank
-from parsimon.designs.arcs import build_arcs
+from parsimon.designs.arcs import ArcDesign, build_arcs
 from parsimon.designs.feature_table import FeatureTable
 from parsimon.errors import ParsimonError
 from parsimon.features.arc_features import ArcFeatures
@@ -27,7 +27,7 @@ from parsimon.problem import Batch, InMemoryProblem
 from parsimon.selection import Candidates, Selected, Selection
 from parsimon.selection.information_gain import arc_information_gain
 from parsimon.solvers import Online, PassiveAggressive, Result, Status, Weights
-from parsimon.structures.arborescence import ArcParts
+from parsimon.structures.arborescence import Arborescence, ArcParts
 from parsimon.structures.projectivity import make_projective
 from parsimon.tasks.parsing.model import ParserModel, index_of_arcs
 from parsimon.tasks.parsing.options import ParserOptions
@@ -131,10 +131,11 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         trees = Trees(self.projective, self._single_root(treebank), self.n_threads)
         treebank = self._possible(treebank)
         sentences = space.learn(treebank, self.n_threads)
-        batches = trees.batches(space, sentences, treebank, data.weights)
+        arcs = trees.arcs(space, sentences, treebank, data.weights)
+        batches = tuple(each.batch for each in arcs)
         penalty = self.chosen_penalty.bind(FeatureTable(space, index_of_arcs(space), ARC))
         problem = InMemoryProblem(batches, get_loss(self.loss).bind(ARC), penalty, space.n_node)
-        return ParserTask(space, problem, treebank, trees)
+        return ParserTask(space, problem, treebank, trees, arcs)
 
     def _single_root(self, treebank: Treebank) -> bool:
         many = np.flatnonzero(treebank.n_roots > 1)
@@ -192,21 +193,35 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
 
 
 @dataclass(frozen=True)
+class Arcs:
+    """The arcs of some sentences."""
+
+    design: ArcDesign
+    trees: Arborescence
+    heads: IntArray  # of their words
+
+    @property
+    def batch(self) -> Batch:
+        """The same for a problem."""
+        return Batch(self.design, self.trees, self.heads)
+
+
+@dataclass(frozen=True)
 class Trees:
-    """Which trees are possible, and with how many threads they are looked at."""
+    """Which trees are possible, and the number of threads."""
 
     projective: bool
     single_root: bool
     n_threads: int = 1
 
-    def batches(
+    def arcs(
         self,
         space: ArcFeatures,
         sentences: ArcSentences,
         treebank: Treebank,
         weights: Array | None = None,
-    ) -> tuple[Batch, ...]:
-        """Some sentences at a time, with the heads that their words have."""
+    ) -> tuple[Arcs, ...]:
+        """The arcs of all sentences in parts of bounded size."""
         built = build_arcs(
             space.dictionary,
             sentences,
@@ -216,7 +231,7 @@ class Trees:
             weights=weights,
             threads=self.n_threads,
         )
-        return tuple(Batch(design, trees, treebank.heads[tokens]) for _, tokens, design, trees in built)
+        return tuple(Arcs(design, trees, treebank.heads[tokens]) for _, tokens, design, trees in built)
 
 
 @dataclass(frozen=True)
@@ -227,6 +242,7 @@ class ParserTask:
     problem: InMemoryProblem
     treebank: Treebank
     trees: Trees
+    arcs: tuple[Arcs, ...]
     selection: Selection | None = None
     selected: Selected | None = None  # what that has left of the templates
 
@@ -257,16 +273,12 @@ class ParserTask:
 
     def development_score(self, dev: Treebank) -> Callable[[Weights], float]:
         """Scores weights on other trees: the share of words with the right head."""
-        batches = self.trees.batches(self.space, self.space.observe(dev), dev)
+        arcs = self.trees.arcs(self.space, self.space.observe(dev), dev)
+        problem = replace(self.problem, batches=tuple(each.batch for each in arcs))
 
         def score(weights: Weights) -> float:
-            kept = weights.nonzero()
-            assert kept.features is not None
-            right = 0
-            for batch in batches:
-                small = batch.restrict(kept.features)
-                heads = small.structure.argmax(small.design.scores(kept.values))[1]
-                right += int(np.sum(heads == batch.gold))
+            predicted = zip(problem.predict(weights), arcs, strict=True)
+            right = sum(int(np.sum(heads == each.heads)) for heads, each in predicted)
             return right / max(dev.n_tokens, 1)
 
         return score
@@ -275,13 +287,12 @@ class ParserTask:
         """The information gain of every template about whether an arc is in a tree."""
         on_trees, on_arcs = np.zeros(self.space.n_node), np.zeros(self.space.n_node)
         n_arcs = 0
-        for batch in self.problem.batches:
-            design: Any = batch.design
-            _, fired = design.dictionary.attributes(design.sentences, design.first, design.last, batch.gold)
+        for each in self.arcs:
+            design = each.design
+            _, fired = design.dictionary.attributes(design.sentences, design.first, design.last, each.heads)
             on_trees += np.bincount(fired, minlength=len(on_trees))
             design.pullback(ArcParts(np.ones(design.n_arcs)), on_arcs)
-            structure: Any = batch.structure
-            n_arcs += int(np.sum(structure.lengths**2))
+            n_arcs += int(np.sum(each.trees.lengths**2))
         template = self.space.node_templates(np.arange(self.space.n_node))
         n_words = self.treebank.n_tokens
         return arc_information_gain(on_trees, on_arcs, n_words, n_arcs, template, len(self.space.templates))
@@ -289,8 +300,8 @@ class ParserTask:
 
 def _cut_short(trained: Trained[ParserModel], status: Status) -> Trained[ParserModel]:
     """The same, with why there is no more of it."""
-    told = {**trained.model.info, "status": status.value}
-    return Trained(replace(trained.model, info=told), replace(trained.result, status=status))
+    info = {**trained.model.info, "status": status.value}
+    return Trained(replace(trained.model, info=info), replace(trained.result, status=status))
 
 
 def check_trees(treebank: Treebank, weights: Array | None) -> None:

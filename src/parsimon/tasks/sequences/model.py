@@ -16,6 +16,7 @@ from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, Labels
 from parsimon.features.observations import Observations
 from parsimon.features.space import NumberedFeatures
+from parsimon.features.template_features import TemplateFeatures
 from parsimon.structures.chain import Chain, ChainParts
 from parsimon.structures.label_schemes import Transitions
 from parsimon.structures.workspace import Workspace
@@ -204,8 +205,7 @@ class SequenceModel:
     @property
     def needs_columns(self) -> int:
         """How many columns an input must have (0 when the model does not read columns)."""
-        templates = getattr(self.space, "templates", None)
-        return 0 if templates is None else int(templates.n_columns)
+        return self.space.templates.n_columns if isinstance(self.space, TemplateFeatures) else 0
 
     def predict_columns(self, X: Columns, threads: int = 1) -> Labels:
         """Labels for columns."""

@@ -18,9 +18,10 @@ from parsimon.features.columns import Labels
 from parsimon.features.node_kinds import NodeKinds
 from parsimon.features.observations import Observations
 from parsimon.features.space import FeatureSpace
+from parsimon.features.template_features import TemplateFeatures
 from parsimon.losses import get_loss
 from parsimon.problem import Batch, InMemoryProblem
-from parsimon.selection import Candidates, Selected
+from parsimon.selection import Candidates, Growth, Selected
 from parsimon.selection.growth import Growing, Grown
 from parsimon.selection.information_gain import information_gain
 from parsimon.solvers import Event, Result, Status, Weights
@@ -62,7 +63,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
     """Training of sequences and of trees. `fit` does it; the parts of it are there for paths and experiments."""
 
     order: int = 1
-    growth: Any = None
+    growth: Growth | None = None
 
     def fit(
         self,
@@ -89,7 +90,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         if dev is not None and data.kinds is not None:
             dev = data.kinds.limit(dev[0]), dev[1]
         if self.growth is not None:
-            return self._grow(data, run, dev, start)
+            return self._grow(self.growth, data, run, dev, start)
         run.phase("making features")
         task = self._task(data, run)
         first = task.weights_of(start) if start is not None else Weights.zeros(task.problem.n_features)
@@ -115,20 +116,22 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
     def describe(self, task: Any, result: Result) -> dict[str, Any]:
         """What a model remembers of its training."""
         selected = task.selected
-        told = None if selected is None else described_selection(self.selection, selected)  # type: ignore[arg-type]
+        selection = None
+        if self.selection is not None and selected is not None:
+            selection = described_selection(self.selection, selected)
         return {
             **super().describe(task, result),
             "penalize_bias": self.penalize_bias,
             "candidates": self.candidates,
             "order": self.order,
             "debias": self.debias,
-            "selection": told,
+            "selection": selection,
         }
 
     # ---- a feature set that grows ------------------------------------------------------------------------------
 
     def _grow(
-        self, data: Labelled, run: Run, dev: Any, start: SequenceModel | None
+        self, growth: Growth, data: Labelled, run: Run, dev: Any, start: SequenceModel | None
     ) -> Trained[SequenceModel]:
         """Stage after stage, each from the weights of the one before.
 
@@ -137,7 +140,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         """
         if self.selection is not None:
             raise ParsimonError("templates can be selected or grown, but not both; leave one of them out.")
-        growing = Growing(self.growth, data.space)
+        growing = Growing(growth, data.space)
         fitted: Trained[SequenceModel] | None = None
         for stage in range(len(growing)):
             run.phase(f"stage {stage + 1} of {len(growing)}: making features")
@@ -207,7 +210,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         space = data.space
         if self.selection is None:
             return self._task_of(space, space.learn(data.X, self.n_threads), data)
-        if not hasattr(space, "only"):
+        if not isinstance(space, TemplateFeatures):
             raise ParsimonError("templates can only be selected where there are templates; give some.")
         # The first stage leaves nothing behind: what a run that is resumed goes on with is the same without it.
         alone = replace(data, X=data.X.with_own_strings())
@@ -333,7 +336,7 @@ class SequenceTask:
             "candidate_features": self.problem.n_features,
             "candidate_attributes": self.space.n_node + self.space.n_pair,
             "candidate_templates": len(names),
-            "sequences": sum(batch.structure.n_instances for batch in self.problem.batches),
+            "sequences": self.problem.n_instances,
             "tokens": self.n_tokens,
             "growth": None if self.grown is None else self.grown.to_dict(),
         }
@@ -348,16 +351,11 @@ class SequenceTask:
         gold = y.renumbered(names).ids
         counter = SpanCounter(names) if metric == "f1" or (metric == "auto" and has_spans(names)) else None
         allowed = self.below if self.pairs is None else self.pairs.transitions
-        batches = list(make_batches(observations, gold, self.index, threads, allowed=allowed))
+        batches = tuple(make_batches(observations, gold, self.index, threads, allowed=allowed))
+        problem = replace(self.problem, batches=batches)
 
         def score(weights: Weights) -> float:
-            kept = weights.nonzero()
-            assert kept.features is not None
-            predicted = []
-            for batch in batches:
-                small = batch.restrict(kept.features)
-                predicted.append(small.structure.argmax(small.design.scores(kept.values))[1])
-            ids = np.concatenate(predicted)
+            ids = np.concatenate(list(problem.predict(weights)))
             ids = ids if self.pairs is None else self.pairs.tag[ids]
             if counter is None:
                 return float(np.mean((ids == gold)[gold >= 0]))
@@ -404,8 +402,8 @@ def _template_gains(features: FeatureTable, observations: Observations, gold: In
 def _interrupted(trained: Trained[SequenceModel]) -> Trained[SequenceModel]:
     """What a stage has left, when there was no time for the next."""
     status, model = Status.INTERRUPTED, trained.model
-    told = {**model.info, "status": status.value}
-    return Trained(replace(model, info=told), replace(trained.result, status=status))
+    info = {**model.info, "status": status.value}
+    return Trained(replace(model, info=info), replace(trained.result, status=status))
 
 
 def make_batches(

@@ -7,13 +7,13 @@ from typing import Any
 from parsimon.features.node_kinds import NodeKinds
 from parsimon.tasks.sequences import file as sequence_file
 from parsimon.tasks.trees.model import TreeModel
-from parsimon.tasks.trees.seen_below import below_from_told, told_below
+from parsimon.tasks.trees.seen_below import below_as_lists, below_from_lists
 
 
 def take_apart(model: TreeModel) -> tuple[dict[str, Any], dict[str, Any]]:
     """What is said of a model in the header, and its arrays but the weights."""
     header, tensors = sequence_file.take_apart(model)
-    header["below"] = None if model.below is None else told_below(model.below)
+    header["below"] = None if model.below is None else below_as_lists(model.below)
     header["node_kinds"] = None if model.node_kinds is None else model.node_kinds.to_dict()
     header["parent_column"] = model.parent_column
     return header, tensors
@@ -33,7 +33,7 @@ def labeller(kind: type[TreeModel], header: dict[str, Any], tensors: dict[str, A
         raise ValueError("the column of parents must be a number")
     return kind.of(
         model,
-        below=None if below is None else below_from_told(below, len(model.labels)),
+        below=None if below is None else below_from_lists(below, len(model.labels)),
         node_kinds=None if kinds is None else NodeKinds.from_dict(kinds, model.labels),
         parent_column=column,
     )

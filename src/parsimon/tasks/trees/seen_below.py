@@ -6,8 +6,6 @@ the square of how many pairs there are. So only pairs that are seen in training 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from parsimon.arrays import BoolArray
@@ -35,18 +33,20 @@ def seen_below(observations: Observations, y: Labels) -> Transitions:
     return Transitions(seen[0], np.ones(n, bool), seen[1:])
 
 
-def told_below(below: Transitions) -> list[list[int]]:
+def below_as_lists(below: Transitions) -> list[list[int]]:
     """For a model file: the numbers of labels that roots may have, then of those below each label."""
     return [np.flatnonzero(row).tolist() for row in (below.start, *below.pair)]
 
 
-def below_from_told(told: Any, n_labels: int) -> Transitions:
-    """What `told_below` said, or a `ValueError` if that cannot be."""
+def below_from_lists(lists: object, n_labels: int) -> Transitions:
+    """The inverse of `below_as_lists`; a `ValueError` if the lists are invalid."""
     seen: BoolArray = np.zeros((n_labels + 1, n_labels), bool)
-    if not isinstance(told, list) or len(told) != len(seen):
-        raise ValueError("which labels may be below which must be said for roots and for every label")
-    for row, labels in zip(seen, told, strict=True):
-        if not all(isinstance(label, int) and 0 <= label < n_labels for label in labels):
-            raise ValueError("a label that may be below another is not there")
+    if not isinstance(lists, list) or len(lists) != len(seen):
+        raise ValueError("there must be a list of labels for roots and for the children of every label")
+    for row, labels in zip(seen, lists, strict=True):
+        if not isinstance(labels, list) or not all(
+            type(each) is int and 0 <= each < n_labels for each in labels
+        ):
+            raise ValueError("a label that may be below another does not exist")
         row[labels] = True
     return Transitions(seen[0], np.ones(n_labels, bool), seen[1:])

@@ -1,0 +1,365 @@
+"""What all estimators promise: limits, Ctrl-C, checkpoints, progress, copies, files, and bits that no thread changes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from labelled_words import LABELS, TEMPLATES, WORDS
+from memory_in_use import memory_in_use
+from parsimon import (
+    DependencyParser,
+    DocumentClassifier,
+    MarkovNetwork,
+    OverlappingGroupLassoClassifier,
+    OverlappingGroupLassoClassifierCV,
+    OverlappingGroupLassoRegressor,
+    OverlappingGroupLassoRegressorCV,
+    SequenceLabeler,
+    TreeLabeler,
+)
+from parsimon.errors import ParsimonError
+from parsimon.estimators.estimator import Estimator, documented
+from parsimon.tasks.model_file import dump_model
+from parsimon.tasks.options import TrainingOptions, options_of
+from toy_networks import chain
+from toy_treebanks import grammar
+
+
+class Killed(Exception):
+    pass
+
+
+@dataclass(frozen=True)
+class Case:
+    """An estimator with data that it learns from in more than three iterations."""
+
+    estimator: type[Estimator]
+    data: Callable[[], tuple[Any, ...]]
+    settings: dict[str, Any] = field(default_factory=dict)
+    same_bits: bool = False  # after it was killed and resumed
+    predict: str = "predict"
+
+    def make(self, **more: Any) -> Any:
+        return self.estimator(**{**self.settings, **more})
+
+    def fit(self, **more: Any) -> Any:
+        return self.make(**more).fit(*self.data())
+
+    def predicted(self, estimator: Any) -> Any:
+        out = estimator.marginals() if self.predict == "marginals" else estimator.predict(self.data()[0])
+        return out.to_bytes() if hasattr(out, "to_bytes") else np.array(out, dtype=object).tolist()
+
+
+def trees() -> tuple[Any, ...]:
+    random = np.random.default_rng(0)
+    X = [
+        (
+            [(str(random.integers(4)),) for _ in range(n)],
+            [-1, *(int(random.integers(i)) for i in range(1, n))],
+        )
+        for n in random.integers(2, 7, 30)
+    ]
+    return X, [["AB"[(int(word) + (random.random() < 0.2)) % 2] for (word,) in nodes] for nodes, _ in X]
+
+
+def documents() -> tuple[Any, ...]:
+    texts = [
+        "A fine film. We liked it. There was a dog.",
+        "Dull. We left early. There was a cat.",
+        "Fine work! We saw it again.",
+        "So dull, so long. A dog slept.",
+        "It was great. We liked the dog.",
+        "A poor, dull story. We left.",
+    ]
+    return texts * 3, ["good", "bad"] * 9
+
+
+def rows(kind: str = "classes") -> tuple[Any, ...]:
+    random = np.random.default_rng(1)
+    X = random.normal(size=(60, 8))
+    y = X[:, 0] - X[:, 1] + 0.5 * random.normal(size=60)
+    return X, y if kind == "numbers" else np.where(y > 0, "yes", "no")
+
+
+GROUPS = [[0, 1, 2], [2, 3, 4], [4, 5, 6, 7]]
+
+CASES = {
+    "sequences": Case(
+        SequenceLabeler, lambda: (WORDS, LABELS), {"templates": TEMPLATES, "l1": 0.1, "tol": 1e-6}
+    ),
+    "sequences online": Case(
+        SequenceLabeler,
+        lambda: (WORDS, LABELS),
+        {"templates": TEMPLATES, "loss": "hinge", "l1": 0.0, "l2": 0.0, "solver": "mira", "max_iter": 6},
+        same_bits=True,
+    ),
+    "trees": Case(TreeLabeler, trees, {"templates": "U:%x[0,0]\nB", "l1": 0.05, "l2": 0.01, "tol": 1e-6}),
+    "parser": Case(DependencyParser, lambda: (grammar(30),), {"max_iter": 6}, same_bits=True),
+    "documents": Case(DocumentClassifier, documents, {"sentence": 0.1, "l1": 0.05, "tol": 1e-6}),
+    "documents on a matrix": Case(DocumentClassifier, rows, {"penalty": "lasso", "l1": 0.5, "tol": 1e-6}),
+    "network": Case(
+        MarkovNetwork, lambda: (chain().X[:200],), {"alpha": 4.0, "tol": 1e-6}, True, "marginals"
+    ),
+    "classes": Case(OverlappingGroupLassoClassifier, rows, {"groups": GROUPS, "tol": 1e-6}),
+    "numbers": Case(OverlappingGroupLassoRegressor, lambda: rows("numbers"), {"groups": GROUPS, "tol": 1e-6}),
+}
+CHOOSING = {
+    "classes, chosen": Case(
+        OverlappingGroupLassoClassifierCV, rows, {"groups": GROUPS, "n_alphas": 3, "cv": 2, "tol": 1e-6}
+    ),
+    "numbers, chosen": Case(
+        OverlappingGroupLassoRegressorCV,
+        lambda: rows("numbers"),
+        {"groups": GROUPS, "n_alphas": 3, "cv": 2, "tol": 1e-6},
+    ),
+}
+every_kind = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+every_kind_and_choice = pytest.mark.parametrize(
+    "case", [*CASES.values(), *CHOOSING.values()], ids=[*CASES, *CHOOSING]
+)
+
+
+@pytest.fixture(autouse=True)
+def templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    from parsimon.features import TemplateSet
+
+    monkeypatch.setitem(CASES["trees"].settings, "templates", TemplateSet.parse("U:%x[0,0]\nB"))
+
+
+def kill_at(iteration: int) -> Callable[[Any], None]:
+    def kill(event: Any) -> None:
+        if event.iteration == iteration:
+            raise Killed
+
+    return kill
+
+
+def press_ctrl_c(event: Any) -> None:
+    """A signal from another thread in the third iteration."""
+    if event.iteration == 2:
+        thread = threading.Timer(0.0, os.kill, (os.getpid(), signal.SIGINT))
+        thread.start()
+        thread.join()
+
+
+# ---- limits ------------------------------------------------------------------------------------------------
+
+
+@every_kind
+def test_the_time_limit_ends_a_fit_with_what_there_is(case: Case) -> None:
+    events: list[Any] = []
+    fitted = case.fit(time_limit=1e-9, callback=events.append)
+    assert fitted.status_ == "stopped at the time limit"
+    assert len(events) == 1
+    case.predicted(fitted)
+
+
+@every_kind_and_choice
+def test_the_first_ctrl_c_leaves_a_fitted_estimator(case: Case) -> None:
+    events: list[Any] = []
+    fitted = case.fit(callback=[press_ctrl_c, events.append])
+    assert fitted.status_ == "interrupted: this is the best model so far"
+    assert events[-1].iteration in (2, 3)
+    case.predicted(fitted)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("alpha", ["bic", "cv"])
+def test_ctrl_c_before_there_is_a_network_is_passed_on(alpha: str, tmp_path: Path) -> None:
+    network = CASES["network"].make(alpha=alpha, callback=press_ctrl_c, checkpoint=tmp_path / "run")
+    with pytest.raises(KeyboardInterrupt):
+        network.fit(*CASES["network"].data())
+    assert not network.__sklearn_is_fitted__()
+    assert (tmp_path / "run").exists()
+
+
+@every_kind_and_choice
+def test_too_little_memory_is_refused_in_one_sentence(case: Case) -> None:
+    def fill(event: Any) -> None:
+        np.ones(1 << 28)
+
+    with pytest.raises(ParsimonError) as error:
+        case.fit(memory=memory_in_use() + (256 << 20), callback=fill)
+    assert str(error.value).startswith("training needs more than")
+    assert "\n" not in str(error.value)
+    case.fit(memory="100G")
+
+
+# ---- checkpoints -------------------------------------------------------------------------------------------
+
+
+@every_kind_and_choice
+@pytest.mark.parametrize("iteration", [0, 3])
+def test_killed_and_resumed_it_comes_to_the_same(case: Case, iteration: int, tmp_path: Path) -> None:
+    whole = case.fit()
+    safe: Any = {"checkpoint": tmp_path / "run", "checkpoint_every": 1e-9}
+    with pytest.raises(Killed):
+        case.fit(**safe, callback=kill_at(iteration))
+    if iteration == 0 and not (tmp_path / "run").exists():
+        return  # killed before anything was there to keep
+    resumed = case.fit(**safe, resume=True)
+    assert resumed.status_ == whole.status_
+    if case.same_bits:
+        assert dump_model(resumed.model_) == dump_model(whole.model_)
+    else:
+        assert resumed.objective_ == pytest.approx(whole.objective_, rel=1e-6)
+        if case.estimator in (OverlappingGroupLassoRegressor, OverlappingGroupLassoRegressorCV):
+            np.testing.assert_allclose(case.predicted(resumed), case.predicted(whole), atol=1e-2)
+        else:
+            assert case.predicted(resumed) == case.predicted(whole)
+    again = case.fit(**safe, resume=True, callback=kill_at(0))  # everything is finished, so nothing happens
+    assert dump_model(again.model_) == dump_model(resumed.model_)
+
+
+@every_kind
+def test_a_checkpoint_of_other_data_is_refused(case: Case, tmp_path: Path) -> None:
+    case.fit(checkpoint=tmp_path / "run")
+    X, *y = case.data()
+    half = len(X) // 2
+    with pytest.raises(ParsimonError, match="belongs to other data, templates or settings"):
+        case.make(checkpoint=tmp_path / "run", resume=True).fit(
+            grammar(29) if case.estimator is DependencyParser else X[:half], *(each[:half] for each in y)
+        )
+
+
+# ---- progress and threads ----------------------------------------------------------------------------------
+
+
+@every_kind_and_choice
+def test_progress_is_printed_only_if_asked_for(case: Case, capsys: pytest.CaptureFixture[str]) -> None:
+    case.fit()
+    assert capsys.readouterr().err == ""
+    case.fit(verbose=1)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "objective" in err
+
+
+@every_kind
+def test_threads_change_no_bit(case: Case) -> None:
+    assert dump_model(case.fit(n_jobs=1).model_) == dump_model(case.fit(n_jobs=2).model_)
+
+
+@every_kind
+def test_the_same_seed_gives_the_same_bits(case: Case) -> None:
+    one, other = (case.fit(random_state=np.random.RandomState(3)) for _ in range(2))
+    assert dump_model(one.model_) == dump_model(other.model_)
+    assert one.model_.info["random_state"] == np.random.RandomState(3).randint(2**31 - 1)
+
+
+# ---- the scikit-learn contract -----------------------------------------------------------------------------
+
+
+@every_kind_and_choice
+def test_parameters_and_copies(case: Case) -> None:
+    estimator = case.make()
+    parameters = estimator.get_params(deep=False)
+    assert set(options_of(case.estimator)) <= set(parameters)
+    for name, value in case.settings.items():
+        assert parameters[name] is value
+    other = clone(estimator)
+    assert repr(other.get_params()) == repr(estimator.get_params())
+    assert other.set_params(n_jobs=2, time_limit=3.0) is other
+    assert (other.n_jobs, other.time_limit, estimator.n_jobs) == (2, 3.0, None)
+    unfitted = pickle.loads(pickle.dumps(estimator))
+    assert repr(unfitted) == repr(estimator)
+    with pytest.raises(
+        NotFittedError, match=f"this {case.estimator.__name__} is not fitted yet; call fit first"
+    ):
+        unfitted.save("nowhere")
+
+
+@every_kind_and_choice
+def test_files_and_pickles_keep_everything(case: Case, tmp_path: Path) -> None:
+    fitted = case.fit()
+    fitted.save(tmp_path / "model")
+    for other in (case.estimator.load(tmp_path / "model"), pickle.loads(pickle.dumps(fitted))):
+        assert case.predicted(other) == case.predicted(fitted)
+        assert dump_model(other.model_) == dump_model(fitted.model_)
+        assert (other.objective_, other.status_, other.kkt_) == (
+            fitted.objective_,
+            fitted.status_,
+            fitted.kkt_,
+        )
+        assert np.array_equal(other.model_.weights, fitted.model_.weights)
+    assert case.estimator.load(tmp_path / "model", n_jobs=2).n_jobs == 2
+    fitted.save(tmp_path / "small", dtype="float32")
+    assert (tmp_path / "small").stat().st_size < (tmp_path / "model").stat().st_size
+
+
+@every_kind
+def test_a_model_of_another_kind_is_refused(case: Case, tmp_path: Path) -> None:
+    kind = "network" if case.estimator is not MarkovNetwork else "sequences"
+    CASES[kind].fit().save(tmp_path / "model")
+    with pytest.raises(ParsimonError, match="model is needed here"):
+        case.estimator.load(tmp_path / "model")
+
+
+@every_kind_and_choice
+def test_wrong_parameters_are_refused_by_fit_alone(case: Case) -> None:
+    for name, value in (
+        ("solver", "none of them"),
+        ("n_jobs", 0),
+        ("time_limit", -1.0),
+        ("memory", "a lot"),
+        ("random_state", "seed"),
+        ("callback", "print"),
+        ("resume", True),
+    ):
+        estimator = case.make(**{name: value})
+        with pytest.raises(ParsimonError) as error:
+            estimator.fit(*case.data())
+        assert "\n" not in str(error.value)
+        assert str(error.value).endswith(".")
+
+
+@every_kind_and_choice
+def test_fitting_leaves_parameters_alone(case: Case) -> None:
+    estimator = case.make()
+    before = repr(estimator.get_params(deep=False))
+    assert estimator.fit(*case.data()) is estimator
+    assert repr(estimator.get_params(deep=False)) == before
+
+
+# ---- docstrings --------------------------------------------------------------------------------------------
+
+
+@every_kind_and_choice
+def test_every_parameter_is_described(case: Case) -> None:
+    text = str(case.estimator.__doc__)
+    for name, option in options_of(case.estimator).items():
+        assert f"    {name} : " in text
+        assert " ".join(option.help.split()) in " ".join(text.split())
+    assert text.count("    Parameters\n    ----------\n") == 1
+
+
+def test_parameters_come_before_attributes_and_examples() -> None:
+    for kind in (OverlappingGroupLassoRegressor, DependencyParser, MarkovNetwork):
+        text = str(kind.__doc__)
+        places = [text.find(f"    {name}\n    -") for name in ("Parameters", "Attributes", "Examples")]
+        there = [place for place in places if place >= 0]
+        assert there == sorted(there)
+        assert places[0] >= 0
+
+
+def test_a_docstring_without_other_sections_ends_with_the_parameters() -> None:
+    @documented
+    @dataclass
+    class Small(TrainingOptions):
+        """Small."""
+
+    text = str(Small.__doc__)
+    assert text.startswith("Small.")
+    assert "    tol : float or None\n        Stop when" in text
