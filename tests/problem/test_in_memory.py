@@ -1,0 +1,157 @@
+"""A problem in memory: batches add up, restriction, screening, chunks, threads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drawn_toys import toys
+from max_margin_toys import every_toy
+from parsimon.features.observations import Rows
+from parsimon.losses import LOSSES
+from parsimon.penalties import L2, ElasticNet
+from parsimon.solvers import choose_solver, drive
+from parsimon.structures import Chain
+from parsimon.weights import Weights
+from toy_problems import Toy, make_toy
+
+
+@every_toy
+@pytest.mark.parametrize("most", [1, 2, 50])
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_chunks_are_the_same_instances(toy: Toy, most: int, loss: str) -> None:
+    problem = toy.problem(loss, L2(1.0))
+    w = np.random.default_rng(3).normal(size=problem.n_features)
+    chunks = problem.chunks(most)
+    assert max(chunk.n_instances for chunk in chunks) <= most
+    parts = replace(problem, batches=tuple(batch for chunk in chunks for batch in chunk.batches))
+    for whole, cut in zip(problem.loss_and_gradient(w), parts.loss_and_gradient(w), strict=True):
+        assert cut == pytest.approx(whole)
+
+
+OF_LABELS = [name for name, loss in LOSSES.items() if loss.oracle in Chain.oracles]
+
+
+@pytest.mark.parametrize("loss", OF_LABELS)
+@given(toys, st.integers(1, 12), st.integers(0, 100))
+def test_batches_add_up(loss: str, toy: Toy, batch: int, seed: int) -> None:
+    whole, parts = toy.problem(loss, batch=1000), toy.problem(loss, batch=batch)
+    assert len(whole.batches) == 1
+    w = np.random.default_rng(seed).normal(size=whole.n_features)
+    value, gradient = whole.loss_and_gradient(w)
+    other_value, other_gradient = parts.loss_and_gradient(w)
+    assert value == pytest.approx(other_value, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(gradient, other_gradient, atol=1e-11)
+
+
+@pytest.mark.parametrize("loss", OF_LABELS)
+@given(toys, st.integers(0, 100))
+def test_restriction_is_the_problem_on_a_subspace(loss: str, toy: Toy, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = toy.index.n_features
+    penalty = ElasticNet(l1=0.3, l2=0.7, weight=rng.uniform(0, 2, n))
+    problem = toy.problem(loss, penalty)
+    features = np.flatnonzero(rng.random(n) < 0.5)
+    small = problem.restrict(features)
+    w = np.zeros(n)
+    w[features] = rng.normal(size=len(features))
+    assert small.n_features == len(features)
+    assert small.objective(w[features]) == pytest.approx(problem.objective(w), rel=1e-11)
+    np.testing.assert_allclose(
+        small.loss_and_gradient(w[features])[1], problem.loss_and_gradient(w)[1][features], atol=1e-11
+    )
+
+
+@pytest.mark.parametrize("loss", OF_LABELS)
+def test_threads_give_identical_bits(loss: str) -> None:
+    toy = make_toy(1, lengths=tuple(range(30)), n_labels=6, n_node=40, real=True, weighted=True)
+    w = np.random.default_rng(0).normal(size=toy.index.n_features)
+    value, gradient = toy.problem(loss, batch=50).loss_and_gradient(w)
+    other_value, other_gradient = toy.problem(loss, batch=50, threads=2).loss_and_gradient(w)
+    assert value == other_value
+    assert gradient.tobytes() == other_gradient.tobytes()
+
+
+def test_an_evaluation_leaves_the_weights_alone() -> None:
+    problem = make_toy(0).problem()
+    w = np.random.default_rng(0).normal(size=problem.n_features)
+    before = w.copy()
+    first = problem.loss_and_gradient(w)
+    np.testing.assert_array_equal(w, before)
+    assert problem.loss_and_gradient(w)[0] == first[0]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("real", [False, True])
+def test_curvature_is_the_diagonal_of_the_hessian(weighted: bool, real: bool) -> None:
+    """Exactly so for sequences of one token, with no attribute twice on it."""
+    rng = np.random.default_rng(0)
+    n = 8
+    toy = make_toy(0, lengths=(1,) * n, n_pair=0, weighted=weighted)
+    node = Rows(
+        np.arange(n + 1), rng.integers(5, size=n).astype(np.int32), rng.normal(size=n) if real else None
+    )
+    toy = replace(toy, observations=replace(toy.observations, node=node))
+    problem = toy.problem("log")
+    w = rng.normal(size=problem.n_features)
+    h = 1e-5
+    curvature = problem.evaluate(w, curvature=True).curvature
+    assert curvature is not None
+    for k, found in enumerate(curvature):
+        e = h * (np.arange(len(w)) == k)
+        above, below = problem.loss_and_gradient(w + e)[1], problem.loss_and_gradient(w - e)[1]
+        assert found == pytest.approx((above[k] - below[k]) / (2 * h), rel=1e-6, abs=1e-8)
+
+
+def test_no_batches_and_empty_batches_are_problems() -> None:
+    toy = make_toy(0)
+    whole = toy.problem("log", ElasticNet(l1=0.3), batch=1000)
+    nothing = replace(whole, batches=())
+    empty = replace(whole, batches=(whole.batches[0].part(0, 0),))
+    some = replace(whole, batches=(*empty.batches, *whole.batches, *empty.batches))
+    w = np.random.default_rng(0).normal(size=whole.n_features)
+    for problem in (nothing, empty):
+        there = problem.evaluate(w, curvature=True, marginals=True)
+        assert problem.n_instances == 0
+        assert there.loss == 0.0
+        assert not there.gradient.any()
+        assert there.curvature is not None
+        assert not there.curvature.any()
+        assert problem.convex
+        assert not len(problem.screen(Weights.zeros(problem.n_features), 0.1).features)
+        assert drive(choose_solver("auto", problem), problem, Weights.zeros(len(w))).weights.n_active == 0
+    assert some.objective(w) == whole.objective(w)
+    np.testing.assert_array_equal(some.evaluate(w).gradient, whole.evaluate(w).gradient)
+
+
+@given(toys, st.floats(0.0, 1.0))
+def test_screening_finds_what_the_gradient_of_all_shows(toy: Toy, threshold: float) -> None:
+    problem = toy.problem("log")
+    rng = np.random.default_rng(0)
+    active = np.flatnonzero(rng.random(problem.n_features) < 0.3)
+    weights = Weights(rng.normal(size=len(active)), active, problem.n_features)
+    there = problem.evaluate(weights, marginals=True)
+    far = np.abs(np.abs(there.gradient) - threshold) > 1e-9
+    for limit in (threshold, np.full(problem.n_features, threshold)):  # compiled, and from all gradients
+        found = problem.screen(weights, limit)
+        above = np.flatnonzero(far & (np.abs(there.gradient) > threshold))
+        assert set(above) <= set(found.features.tolist())
+        assert not set(np.flatnonzero(far)) & (set(found.features.tolist()) - set(above))
+        np.testing.assert_allclose(found.gradient, there.gradient[found.features], atol=1e-10)
+        np.testing.assert_allclose(found.of_active, there.gradient[active], atol=1e-10)
+        np.testing.assert_allclose(
+            problem.diagonal(found.marginals), problem.diagonal(there.marginals), atol=1e-10
+        )
+
+
+def test_predictions_are_the_best_outputs_batch_by_batch() -> None:
+    problem = make_toy(2).problem(batch=4)
+    w = np.random.default_rng(1).normal(size=problem.n_features)
+    found = list(problem.predict(Weights(w, None, len(w))))
+    assert len(found) == len(problem.batches)
+    for batch, output in zip(problem.batches, found, strict=True):
+        np.testing.assert_array_equal(output, batch.structure.argmax(batch.design.scores(w))[1])
