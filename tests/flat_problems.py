@@ -10,6 +10,7 @@ from scipy import sparse
 
 from parsimon.penalties.groups import Groups
 from parsimon.problem import InMemoryProblem
+from parsimon.solvers import Monitor, Weights, drive
 from parsimon.tasks.matrices.flat import flat_problem
 
 
@@ -81,3 +82,8 @@ def flat_toy(seed: int = 0, n: int = 60, d: int = 15, n_labels: int = 2, weighte
     lists = [rng.choice(d, rng.integers(1, 6)).tolist() for _ in range(20)]
     weights = rng.uniform(0.2, 2.0, n) if weighted else None
     return FlatToy(X, gold, n_labels, lists, rng.uniform(0.5, 1.5, 20), weights)
+
+
+def solved(problem: Any, solver: Any, most: int = 5000) -> Any:
+    """What a solver finds, from zero on."""
+    return drive(solver, problem, Weights.zeros(problem.n_features), Monitor(max_iter=most))

@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from parsimon.errors import ParsimonError
-from parsimon.penalties import GroupLasso, SentenceLasso
-from parsimon.penalties.groups import Groups
-from penalty_kinds import PENALTIES, Kind, N, apart, strengths, tenths, vectors
+from penalty_kinds import PENALTIES, Kind, N, strengths, tenths, vectors
 
 # The norm inf has no majorizer, and neither has a ball.
 MAJORIZED = [kind for kind in PENALTIES if hasattr(kind.make(1.0), "majorizer") and "inf" not in kind.name]
@@ -51,20 +48,6 @@ def test_majorizers_at_zero(kind: Kind) -> None:
     assert np.all(np.isfinite(c)) == penalty.smooth
     if not penalty.smooth and not getattr(penalty, "l1", 0.0):
         np.testing.assert_array_equal(np.flatnonzero(np.isfinite(c)), kind.free)
-
-
-def test_a_majorizer_counts_a_feature_as_often_as_a_group_has_it() -> None:
-    sentences = Groups(np.array([0, 3, 5]), np.array([0, 1, 1, 1, 2]), np.ones(2), n_features=3)
-    penalty = SentenceLasso(0.5, sentences, l1=0.1)
-    w = np.array([1.0, -2.0, 0.5])
-    norms = np.sqrt([1 + 2 * 4, 4 + 0.25])
-    wanted = [0.5 / norms[0], 1.0 / norms[0] + 0.5 / norms[1], 0.5 / norms[1]]
-    np.testing.assert_allclose(penalty.majorizer(w), wanted + 0.1 / np.abs(w))
-
-
-def test_groups_with_the_norm_inf_have_no_majorizer() -> None:
-    with pytest.raises(ParsimonError, match="a majorizer needs groups with the norm 2"):
-        GroupLasso(1.0, apart, norm="inf").majorizer(np.ones(N))
 
 
 @pytest.mark.parametrize("kind", CONJUGATE, ids=str)

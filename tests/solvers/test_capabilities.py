@@ -10,23 +10,10 @@ import pytest
 
 from parsimon.errors import ParsimonError
 from parsimon.penalties import L1, L2, BasePenalty, GroupLasso, KLNorm, L1Ball
-from parsimon.penalties.groupings import ByTemplate
 from parsimon.penalties.groups import Groups
-from parsimon.solvers import (
-    SOLVERS,
-    Budget,
-    Capability,
-    Monitor,
-    Online,
-    ProximalQuasiNewton,
-    Weights,
-    choose_solver,
-    drive,
-    set_up_solver,
-)
+from parsimon.solvers import SOLVERS, Capability, Monitor, ProximalQuasiNewton, Weights, choose_solver, drive
 from parsimon.solvers import capabilities as known
 from parsimon.solvers.capabilities import GROUP_NORMS, PROX, SEPARABLE, SMOOTH_LOSS, first_missing
-from parsimon.solvers.settings import counts_epochs, epochs_of, validation_interval
 from toy_problems import make_toy
 
 TOY = make_toy(3)
@@ -110,39 +97,3 @@ def test_groups_that_are_no_norms_get_a_solver_that_can_deal_with_them() -> None
 def test_a_smooth_part_that_is_no_parabola_is_refused_by_proximal_quasi_newton() -> None:
     with pytest.raises(ParsimonError, match="needs an L1 or L2 penalty or both"):
         choose_solver(ProximalQuasiNewton(), TOY.problem("log", KLNorm(10.0)))
-
-
-def test_settings_go_to_the_solvers_that_have_them() -> None:
-    problem = TOY.problem("log", L1(0.3))
-    online: Any = set_up_solver("sgd", problem, max_iter=7, random_state=3)
-    assert (online.epochs, online.seed) == (7, 3)
-    own: Any = set_up_solver(Online(seed=5), problem, max_iter=7, random_state=3)
-    assert (own.epochs, own.seed) == (7, 5)
-    batch: Any = set_up_solver("working-set", problem, tol=1e-3, max_iter=7)
-    assert batch.tol == 1e-3
-    some: Any = set_up_solver("grafting", problem, unit=4)
-    assert some.unit == 4
-    with pytest.raises(ParsimonError, match="adds no units of features; leave out unit"):
-        set_up_solver("owlqn", problem, unit=4)
-    with pytest.raises(ParsimonError, match="has no tolerance; leave it out"):
-        set_up_solver("sgd", problem, tol=0.1)
-
-
-def test_epochs_and_validation() -> None:
-    assert counts_epochs(Online(epochs=4))
-    assert epochs_of(Online(epochs=4)) == 4
-    assert epochs_of(SOLVERS["bcd"]()) is None
-    assert counts_epochs(SOLVERS["bcd"]())
-    assert not counts_epochs(SOLVERS["lbfgs"]())
-    assert validation_interval(Online()) == 1
-    assert validation_interval(SOLVERS["lbfgs"]()) == 5
-
-
-def test_groups_of_a_budget_are_found_among_the_features() -> None:
-    class Features:
-        pass
-
-    solver = Online(budget=Budget(3, groups=ByTemplate()))
-    with pytest.raises(AttributeError):  # it does ask the features
-        solver.bind(Features())  # type: ignore[arg-type]
-    assert Online().bind(Features()) == Online()  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from parsimon.penalties.groups import Groups
 from parsimon.problem import InMemoryProblem
 from parsimon.solvers import Monitor, Result, Smoothing, Status, Weights, choose_solver, drive
 from parsimon.solvers.certificate import highest, lower_bound
-from parsimon.solvers.smoothing import above_hinge, expected_cost
+from parsimon.solvers.smoothing import expected_cost
 from toy_problems import Toy, dense_map, make_toy
 
 N = 5
@@ -204,34 +204,3 @@ def test_bounds_on_the_log_objective_are_reached_at_its_optimum(penalty: Any) ->
     assert bound <= result.objective + 1e-9
     assert bound == pytest.approx(result.objective, rel=1e-5)
     assert result.objective == pytest.approx(optimum(toy, penalty, None), rel=1e-5)
-
-
-@every_toy
-def test_smoothing_lies_within_its_reach(toy: Toy) -> None:
-    """The smoothed loss is above the hinge loss by no more than is said; at w = 0 without a cost by exactly that."""
-    rng = np.random.default_rng(1)
-    for cost in COSTS.values():
-        smooth, hinge = toy.problem(SmoothedHinge(0.7, cost)), toy.problem(Hinge(cost))
-        for _ in range(5):
-            w = rng.normal(size=smooth.n_features)
-            above = smooth.loss_and_gradient(w)[0] - hinge.loss_and_gradient(w)[0]
-            assert -1e-9 <= above <= above_hinge(smooth) + 1e-9
-    free = toy.problem(SmoothedHinge(0.7, 0.0))
-    assert free.loss_and_gradient(np.zeros(free.n_features))[0] == pytest.approx(above_hinge(free))
-
-
-@every_toy
-@pytest.mark.parametrize("cost", COSTS.values(), ids=COSTS)
-def test_expected_cost_of_a_problem_by_enumeration(toy: Toy, cost: Any) -> None:
-    smooth = toy.problem(SmoothedHinge(0.7, cost))
-    n = smooth.n_features
-    w = np.random.default_rng(3).normal(size=n)
-    table: Any = cost * (1 - np.eye(3)) if np.isscalar(cost) else cost
-    wanted = 0.0
-    for tokens, weight, outputs in toy.enumerations(w):
-        costs = table[toy.gold[tokens], outputs.labellings].sum(axis=1)
-        p = np.exp((outputs.scores + costs) / 0.7)
-        wanted += weight * float(p @ costs / p.sum())
-    expected, gradient = expected_cost(smooth, Weights(w, np.arange(n), n))
-    assert expected == pytest.approx(wanted, rel=1e-10)
-    np.testing.assert_allclose(gradient, smooth.loss_and_gradient(w)[1], atol=1e-12)

@@ -15,7 +15,6 @@ from parsimon.penalties import L1, L2, ElasticNet, GroupLasso, OverlappingGroupL
 from parsimon.penalties.groups import Groups
 from parsimon.solvers import Budget, Decreasing, Monitor, Online, PassiveAggressive, Status, Weights, drive
 from parsimon.solvers.online import ProximalSteps
-from parsimon.solvers.online_groups import Blocks
 from sequence_losses import TOYS, SequenceLosses, every_loss, every_toy
 from toy_problems import Toy, make_toy
 
@@ -244,20 +243,6 @@ def test_overlapping_groups_go_family_by_family() -> None:
     groups = Groups.from_lists([coarse, fine, other], n, weight="ones")
     result = learn(toy, "perceptron", Online(5, average=False, budget=Budget(2, groups), every=3))
     assert np.count_nonzero(groups.norms(result.weights.dense())) <= 2
-
-
-def test_blocks_are_told_apart_by_groups_and_by_who_is_penalised() -> None:
-    starts = (np.array([0, 2, 4, 6]), np.array([6, 8]))
-    groups = Groups.consecutive(np.array([0, 4, 8]), 8, ["a", "b"], "ones")
-    blocks = Blocks.of(starts, groups, None)
-    assert blocks is not None
-    assert blocks.node.tolist() == [0, 0, 1]
-    assert blocks.pair.tolist() == [1]
-    weight = np.array([0.0, 0.0, 1, 1, 1, 1, 1, 1])
-    finer = Blocks.of(starts, groups, weight)
-    assert finer is not None
-    assert len(set(finer.node.tolist())) == 3
-    assert Blocks.of(starts, Groups.consecutive(np.array([0, 3, 8]), 8, ["a", "b"], "ones"), None) is None
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_does_not() -> None:

@@ -1,35 +1,36 @@
-"""The problem: batches add up, restriction, threads."""
+"""A problem in memory: batches add up, restriction, screening, chunks, threads."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsimon.arrays import Array, IntArray
-from parsimon.errors import ParsimonError
+from drawn_toys import toys
+from max_margin_toys import every_toy
 from parsimon.features.observations import Rows
-from parsimon.losses import LOSSES, Loss
-from parsimon.penalties import ElasticNet, GroupLasso, Penalty
-from parsimon.penalties.groups import Groups
-from parsimon.problem import BaseProblem, Evaluation, InMemoryProblem, Marginals, Screened
-from parsimon.solvers import Monitor, choose_solver, drive
+from parsimon.losses import LOSSES
+from parsimon.penalties import L2, ElasticNet
+from parsimon.solvers import choose_solver, drive
 from parsimon.structures import Chain
 from parsimon.weights import Weights
 from toy_problems import Toy, make_toy
 
-toys = st.builds(
-    make_toy,
-    st.integers(0, 10**6),
-    real=st.booleans(),
-    weighted=st.booleans(),
-    candidates=st.sampled_from(["all", "seen"]),
-    trees=st.booleans(),
-)
+
+@every_toy
+@pytest.mark.parametrize("most", [1, 2, 50])
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_chunks_are_the_same_instances(toy: Toy, most: int, loss: str) -> None:
+    problem = toy.problem(loss, L2(1.0))
+    w = np.random.default_rng(3).normal(size=problem.n_features)
+    chunks = problem.chunks(most)
+    assert max(chunk.n_instances for chunk in chunks) <= most
+    parts = replace(problem, batches=tuple(batch for chunk in chunks for batch in chunk.batches))
+    for whole, cut in zip(problem.loss_and_gradient(w), parts.loss_and_gradient(w), strict=True):
+        assert cut == pytest.approx(whole)
 
 
 OF_LABELS = [name for name, loss in LOSSES.items() if loss.oracle in Chain.oracles]
@@ -45,15 +46,6 @@ def test_batches_add_up(loss: str, toy: Toy, batch: int, seed: int) -> None:
     other_value, other_gradient = parts.loss_and_gradient(w)
     assert value == pytest.approx(other_value, rel=1e-12, abs=1e-12)
     np.testing.assert_allclose(gradient, other_gradient, atol=1e-11)
-
-
-@given(toys)
-def test_objective_is_loss_plus_penalty(toy: Toy) -> None:
-    penalty = ElasticNet(l1=0.3, l2=0.7)
-    problem = toy.problem("log", penalty)
-    w = np.random.default_rng(0).normal(size=problem.n_features)
-    wanted = toy.loss("log", w) + 0.3 * np.abs(w).sum() + 0.35 * (w @ w)
-    assert problem.objective(w) == pytest.approx(wanted, rel=1e-11)
 
 
 @pytest.mark.parametrize("loss", OF_LABELS)
@@ -115,9 +107,6 @@ def test_curvature_is_the_diagonal_of_the_hessian(weighted: bool, real: bool) ->
         assert found == pytest.approx((above[k] - below[k]) / (2 * h), rel=1e-6, abs=1e-8)
 
 
-# --- What other implementations rely on -----------------------------------------------------------------------
-
-
 def test_no_batches_and_empty_batches_are_problems() -> None:
     toy = make_toy(0)
     whole = toy.problem("log", ElasticNet(l1=0.3), batch=1000)
@@ -137,13 +126,6 @@ def test_no_batches_and_empty_batches_are_problems() -> None:
         assert drive(choose_solver("auto", problem), problem, Weights.zeros(len(w))).weights.n_active == 0
     assert some.objective(w) == whole.objective(w)
     np.testing.assert_array_equal(some.evaluate(w).gradient, whole.evaluate(w).gradient)
-
-
-def test_missing_labels_and_inexact_marginals_are_not_convex() -> None:
-    assert make_toy(0).problem().convex
-    missing = make_toy(0, missing=0.5).problem()
-    assert not missing.labels_known
-    assert not missing.convex
 
 
 @given(toys, st.floats(0.0, 1.0))
@@ -173,74 +155,3 @@ def test_predictions_are_the_best_outputs_batch_by_batch() -> None:
     assert len(found) == len(problem.batches)
     for batch, output in zip(problem.batches, found, strict=True):
         np.testing.assert_array_equal(output, batch.structure.argmax(batch.design.scores(w))[1])
-
-
-class Elsewhere(BaseProblem):
-    """The protocol over somewhere else: nothing that a solver asks for is a batch."""
-
-    def __init__(self, there: InMemoryProblem) -> None:
-        self._there = there
-        self.loss, self.penalty, self.n_features = there.loss, there.penalty, there.n_features
-        self.n_instances, self.oracles = there.n_instances, there.oracles
-        self.exact, self.labels_known = there.exact, there.labels_known
-
-    def evaluate(self, w: Array | Weights, *, curvature: bool = False, marginals: bool = False) -> Evaluation:
-        found = self._there.evaluate(w, curvature=curvature, marginals=marginals)
-        return replace(found, marginals=("opaque", found.marginals))
-
-    def diagonal(self, marginals: Marginals) -> Array:
-        assert isinstance(marginals, tuple)
-        return self._there.diagonal(marginals[1])
-
-    def screen(
-        self, weights: Weights, threshold: float | Array, narrow: InMemoryProblem | None = None
-    ) -> Screened:
-        found = self._there.screen(weights, threshold)
-        return replace(found, marginals=("opaque", found.marginals))
-
-    def restrict(self, features: IntArray) -> Elsewhere:
-        return Elsewhere(self._there.restrict(features))
-
-    def with_loss(self, loss: Loss) -> Elsewhere:
-        return Elsewhere(self._there.with_loss(loss))
-
-    def with_penalty(self, penalty: Penalty) -> Elsewhere:
-        return Elsewhere(self._there.with_penalty(penalty))
-
-
-GROUPS = Groups.from_lists([list(range(first, first + 3)) for first in range(0, 27, 3)], n_features=33)
-
-
-@pytest.mark.parametrize(
-    ("solver", "loss", "penalty"),
-    [
-        ("lbfgs", "log", ElasticNet(l2=0.5)),
-        ("working-set", "log", ElasticNet(l1=0.5)),
-        ("owlqn", "log", ElasticNet(l1=0.5)),
-        ("fista", "log", ElasticNet(l1=0.5)),
-        ("grafting", "log", ElasticNet(l1=0.5)),
-        ("grafting-light", "log", ElasticNet(l1=0.5)),
-        ("gauss-seidel", "log", ElasticNet(l1=0.5)),
-        ("block-working-set", "log", GroupLasso(0.5, GROUPS)),
-        ("subgradient", "hinge", ElasticNet(l1=0.5)),
-        ("one-slack", "hinge", ElasticNet(l2=0.5)),
-        ("projected-subgradient", "hinge", ElasticNet(l1=0.5)),
-    ],
-)
-def test_solvers_work_on_another_implementation(solver: str, loss: str, penalty: Any) -> None:
-    here = make_toy(3).problem(loss, penalty)
-    there: InMemoryProblem = Elsewhere(here)
-    start = Weights.zeros(here.n_features)
-    one, two = (
-        drive(choose_solver(solver, problem), problem, start, Monitor(max_iter=30))
-        for problem in (here, there)
-    )
-    np.testing.assert_array_equal(one.weights.dense(), two.weights.dense())
-
-
-@pytest.mark.parametrize("solver", ["frank-wolfe", "cutting-plane", "sgd", "bcd", "proximal-newton"])
-def test_what_another_implementation_cannot_do_is_refused(solver: str) -> None:
-    penalty = ElasticNet(l2=0.5) if solver == "frank-wolfe" else ElasticNet(l1=0.5)
-    loss = "hinge" if solver in ("frank-wolfe", "cutting-plane") else "log"
-    with pytest.raises(ParsimonError, match=f"the solver {solver} needs (a structure|vectors)"):
-        choose_solver(solver, Elsewhere(make_toy(3).problem(loss, penalty)))

@@ -106,13 +106,6 @@ def test_gradient_and_curvature_by_finite_differences(n_labels: int, weighted: b
         assert diagonal[k] == pytest.approx((up[1][k] - down[1][k]) / 2e-5, rel=1e-5, abs=1e-6)
 
 
-def test_squared_loss_is_half_the_squared_distance() -> None:
-    toy = flat_toy(1, n_labels=1)
-    problem = toy.problem(ElasticNet(), bias=False)
-    w = np.random.default_rng(0).normal(size=problem.n_features)
-    assert problem.loss_and_gradient(w)[0] == pytest.approx(0.5 * np.sum((toy.X @ w - toy.gold) ** 2))
-
-
 def test_restriction_scores_some_features() -> None:
     problem = flat_toy(2, n_labels=3).problem(ElasticNet())
     features = np.array([0, 4, 7, 20, problem.n_features - 1])
