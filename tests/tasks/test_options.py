@@ -176,7 +176,19 @@ def test_options_load_nothing_heavy(name: str) -> None:
 # ---- checks ------------------------------------------------------------------------------------------------
 
 WRONG = {
-    INTEGER: ["3", 2.5, 3.0, np.float64(3.0), math.nan, math.inf, True, [], np.array([1, 2]), np.float64(0.5), 1j],
+    INTEGER: [
+        "3",
+        2.5,
+        3.0,
+        np.float64(3.0),
+        math.nan,
+        math.inf,
+        True,
+        [],
+        np.array([1, 2]),
+        np.float64(0.5),
+        1j,
+    ],
     NUMBER: ["3", math.nan, math.inf, -math.inf, False, [1.0], np.array([1.0, 2.0]), 1j],
     SWITCH: ["yes", 1.5, [], ()],
     SIZE: ["much", "", "-1G", 0, -1, 1.5, True, []],
