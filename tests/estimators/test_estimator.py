@@ -1,4 +1,4 @@
-"""What all estimators promise: limits, Ctrl-C, checkpoints, progress, copies, files, and bits that no thread changes."""
+"""What all estimators promise: limits, Ctrl-C, checkpoints, progress, copies, files, and threads that change no bit."""
 
 from __future__ import annotations
 

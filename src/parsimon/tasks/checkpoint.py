@@ -120,7 +120,8 @@ class Checkpoint:
             }
         )
         packed = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
-        content = save(packed, {"parsimon-checkpoint": header, "digest": _digest(header, packed)})
+        signed = json.dumps({"digest": _digest(header, packed), "header": header})
+        content = save(packed, {"parsimon-checkpoint": signed})
         write_file(path, bytes(content))
 
     def save_or_warn(self, path: Path) -> None:
@@ -209,12 +210,12 @@ def _reading(path: Path) -> Iterator[tuple[Arrays, Header]]:
     try:
         with safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dictionary)
-            metadata = file.metadata()
-            header = json.loads(metadata["parsimon-checkpoint"])
+            signed = json.loads(file.metadata()["parsimon-checkpoint"])
+            if signed["digest"] != _digest(signed["header"], arrays):
+                raise ValueError("the digest differs")
+            header = json.loads(signed["header"])
             if header["format"] != FORMAT:
                 raise ValueError(f"format {header['format']}, not {FORMAT}")
-            if metadata["digest"] != _digest(metadata["parsimon-checkpoint"], arrays):
-                raise ValueError("the digest differs")
             yield arrays, header
     except ParsimonError:
         raise
@@ -332,8 +333,8 @@ def _text(value: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise TypeError(f"{value!r} is not a number of things")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
+        raise TypeError(f"{value!r} is not a count")
     return value
 
 

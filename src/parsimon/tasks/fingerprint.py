@@ -62,8 +62,12 @@ def _pieces(thing: Any) -> Iterator[bytes]:
     elif isinstance(thing, list | tuple):
         yield from _sequence("list", thing)
     elif is_dataclass(thing) and not isinstance(thing, type):
-        values = ((each.name, getattr(thing, each.name)) for each in fields(thing) if each.compare)
-        yield from _sequence(type(thing).__name__, values)
+        # Arrays are left out of == because they cannot be compared, but they count here.
+        values = ((each, getattr(thing, each.name)) for each in fields(thing))
+        counted = [
+            (each.name, value) for each, value in values if each.compare or isinstance(value, np.ndarray)
+        ]
+        yield from _sequence(type(thing).__name__, counted)
     elif callable(thing):
         yield from _callable(thing)
     elif getattr_static(type(thing), "__repr__") is object.__repr__:  # which has an address in it

@@ -60,7 +60,8 @@ class Option:
             return
         right = True
         if self.kind in (INTEGER, NUMBER):
-            right = not isinstance(value, bool) and isinstance(value, Real) and self._allows(float(value))
+            number = Integral if self.kind == INTEGER else Real
+            right = not isinstance(value, bool) and isinstance(value, number) and self._allows(float(value))
         elif self.kind == SWITCH:
             right = isinstance(value, Integral) or type(value).__name__ in ("bool", "bool_")
         elif self.kind == FILE:
@@ -75,7 +76,6 @@ class Option:
     def _allows(self, value: float) -> bool:
         return (
             math.isfinite(value)
-            and (self.kind != INTEGER or value.is_integer())
             and (self.least is None or value >= self.least)
             and (self.above is None or value > self.above)
             and (self.most is None or value <= self.most)
