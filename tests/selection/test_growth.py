@@ -16,15 +16,7 @@ from hypothesis import strategies as st
 
 from parsimon import SequenceLabeler
 from parsimon.errors import ParsimonError
-from parsimon.features import (
-    Columns,
-    ItemFeatures,
-    Labels,
-    TemplateFeatures,
-    TemplateSet,
-    get_preset,
-    ngrams,
-)
+from parsimon.features import Columns, ItemFeatures, Labels, TemplateFeatures, TemplateSet, get_preset, ngrams
 from parsimon.features.templates import Template, Test
 from parsimon.inspect import features
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso
@@ -33,7 +25,7 @@ from parsimon.selection import InformationGain
 from parsimon.selection.growth import Growing, Growth, Stage, admitted, parents_of
 from parsimon.solvers import Event, Online, PassiveAggressive, Result, Status, Weights
 from parsimon.tasks.model_file import dump_model, parse_model
-from parsimon.tasks.sequences.training import SequenceTraining
+from parsimon.tasks.sequences.training import Labelled, SequenceTraining
 
 WORDS = TemplateSet.parse("U\nU1:%x[-1,0]\nU2:%x[0,0]\nU3:%x[1,0]\nB")
 BIGRAMS = TemplateSet.parse("U4:%x[-1,0]/%x[0,0]\nU5:%x[0,0]/%x[1,0]")
@@ -60,6 +52,12 @@ def data() -> tuple[Columns, Labels]:
 
 def space(templates: TemplateSet = WORDS, cutoff: int = 1) -> TemplateFeatures:
     return TemplateFeatures(templates, cutoff)
+
+
+def trained(training: SequenceTraining, data: Any) -> tuple[Any, Result]:
+    """The model, and how its solver ended."""
+    found = training.run(Labelled(space(), *data))
+    return found.model, found.result
 
 
 def attributes(model: Any) -> set[str]:
@@ -196,7 +194,7 @@ def test_what_was_left_out_has_another_chance_and_what_is_active_stays() -> None
     def stage(k: int, active: list[tuple[str, int]]) -> list[str]:
         part, observations = growing.enter(k, X, 1)
         names = part.node_names(np.arange(part.n_node))
-        task = training._task_of(part, observations, y, None)
+        task = training._task_of(part, observations, Labelled(part, X, y))
         attribute = np.array([names.index(name) for name, _ in active], np.int64)
         numbers = task.index.node.find(attribute, np.array([label for _, label in active], np.int32))
         assert task.problem.n_features == 2 * len(names)
@@ -259,7 +257,7 @@ def test_label_pairs_come_in_where_the_test_is_active_with_single_labels(data: A
     pairs = TemplateSet.parse("B7:%x[0,0]")
     task = Growing(Growth([Stage(pairs, after=None)]), space())
     part, observations = task.enter(0, data[0], 1)
-    first = training._task_of(part, observations, data[1], None)
+    first = training._task_of(part, observations, Labelled(part, *data))
     task.leave(first.index, training.solve(first, Weights.zeros(first.problem.n_features)))
     part, _ = task.enter(1, data[0], 1)
     names = set(part.pair_names(np.arange(part.n_pair)))
@@ -302,7 +300,7 @@ def test_a_stage_begins_where_the_one_before_ended(
         solver=solver,
         candidates=candidates,
         growth=GROWTH,
-        callbacks=[events.append],
+        callback=events.append,
         tol=1e-4,
     )
     model = training.fit(space(cutoff=2), *data)
@@ -327,7 +325,8 @@ def test_weights_are_carried_over_one_by_one(data: Any) -> None:
     growing = Growing(Growth([Stage(BIGRAMS), Stage(TRIGRAMS)]), space(cutoff=2))
     weights: dict[Any, float] = {}
     for stage in range(3):
-        task = training._task_of(*growing.enter(stage, data[0], 1), data[1], None)
+        part, observations = growing.enter(stage, data[0], 1)
+        task = training._task_of(part, observations, Labelled(part, *data))
         start = growing.carried(task.index)
         model = task.model(Result(start, Status.CONVERGED, 0.0), {})
         assert {(f.attribute, f.previous, f.label): f.weight for f in features(model)} == weights
@@ -383,13 +382,13 @@ def test_warm_start_is_that_of_the_first_stage(data: Any) -> None:
     training = SequenceTraining(penalty=L1(1.0), growth=GROWTH)
     begun: list[Event] = []
     first = SequenceTraining(penalty=L1(1.0)).fit(space(), *data)
-    replace(training, callbacks=[begun.append]).fit(space(), *data, start=first)
+    replace(training, callback=begun.append).fit(space(), *data, start=first)
     assert begun[0].objective == pytest.approx(first.info["objective"], rel=1e-12)
 
 
 def test_threads_change_nothing(data: Any) -> None:
     training = SequenceTraining(penalty=L1(1.0), growth=GROWTH)
-    one, two = (dump_model(replace(training, threads=n).fit(space(), *data)) for n in (1, 2))
+    one, two = (dump_model(replace(training, n_jobs=n).fit(space(), *data)) for n in (1, 2))
     assert one == two
 
 
@@ -415,7 +414,7 @@ def test_a_model_remembers_how_it_grew(data: Any) -> None:
 
 def test_development_data_are_the_last_stages(data: Any) -> None:
     events: list[Event] = []
-    training = SequenceTraining(penalty=L1(0.5), growth=GROWTH, callbacks=[events.append], patience=2)
+    training = SequenceTraining(penalty=L1(0.5), growth=GROWTH, callback=events.append, patience=2)
     model = training.fit(space(), *data, dev=make_data(1, 20))
     ends = [stage["until"] for stage in model.info["growth"]["stages"]]
     scored = [event.iteration for event in events if event.dev is not None]
@@ -434,9 +433,9 @@ def interrupt_at(iteration: int) -> Any:
 @pytest.mark.parametrize(("iteration", "stages"), [(3, 1), (9, 2), (18, 3)])
 def test_ctrl_c_keeps_the_best_so_far(data: Any, iteration: int, stages: int) -> None:
     training = SequenceTraining(
-        penalty=L1(0.5), growth=GROWTH, callbacks=[interrupt_at(iteration)], prune=0.1, debias=0.1
+        penalty=L1(0.5), growth=GROWTH, callback=interrupt_at(iteration), prune=0.1, debias=0.1
     )
-    model, result = training.run(space(), *data)
+    model, result = trained(training, data)
     assert result.status is Status.INTERRUPTED
     assert "interrupted" in model.info["status"]
     assert len(model.info["growth"]["stages"]) == stages
@@ -458,7 +457,7 @@ def test_ctrl_c_between_stages_keeps_the_model_of_the_last(
     monkeypatch.setattr(Growing, "enter", interrupted)
     training = SequenceTraining(penalty=L1(0.5), growth=GROWTH)
     wanted = 1
-    model, result = training.run(space(), *data)
+    model, result = trained(training, data)
     assert result.status is Status.INTERRUPTED
     assert "interrupted" in model.info["status"]
     assert len(model.info["growth"]["stages"]) == 1
@@ -470,7 +469,7 @@ def test_ctrl_c_between_stages_keeps_the_model_of_the_last(
 
 def test_the_time_limit_counts_all_stages(data: Any) -> None:
     training = SequenceTraining(penalty=L1(0.5), growth=GROWTH, time_limit=1e-9, prune=0.5)
-    model, result = training.run(space(), *data)
+    model, result = trained(training, data)
     assert result.status is Status.TIME
     assert len(model.info["growth"]["stages"]) == 1
 
@@ -478,13 +477,12 @@ def test_the_time_limit_counts_all_stages(data: Any) -> None:
 def test_a_run_that_was_stopped_in_its_last_stage_goes_on_there(data: Any, tmp_path: Path) -> None:
     training = SequenceTraining(penalty=L1(0.5), growth=GROWTH, checkpoint=tmp_path / "ckpt", tol=1e-6)
     whole = replace(training, checkpoint=None).fit(space(), *data)
-    replace(training, callbacks=[interrupt_at(3)]).fit(space(), *data)
-    assert not (tmp_path / "ckpt").exists()  # the stages before are short, and run again
-    replace(training, callbacks=[interrupt_at(20)]).fit(space(), *data)
+    replace(training, callback=interrupt_at(20)).fit(space(), *data)
     assert (tmp_path / "ckpt").exists()
     events: list[Event] = []
-    model = replace(training, callbacks=[events.append], resume=True).fit(space(), *data)
-    assert [event.iteration for event in events[15:18]] == [15, 21, 22]
+    model = replace(training, callback=events.append, resume=True).fit(space(), *data)
+    assert [event.iteration for event in events[:2]] == [21, 22]  # stages that are done are not run again
+    assert len(model.info["growth"]["stages"]) == 3
     assert model.info["objective"] == pytest.approx(whole.info["objective"], rel=1e-6)
     assert "converged" in model.info["status"]
 
@@ -496,9 +494,9 @@ def test_epochs_of_the_last_stage_resume_to_the_same_bits(data: Any, tmp_path: P
     whole = training.fit(space(), *data)
     safe = replace(training, checkpoint=tmp_path / "ckpt")
     last = max(event["iteration"] for event in whole.info["history"])
-    replace(safe, callbacks=[interrupt_at(last - 2)]).fit(space(), *data)
+    replace(safe, callback=interrupt_at(last - 2)).fit(space(), *data)
     events: list[Event] = []
-    resumed = replace(safe, callbacks=[events.append], resume=True).fit(space(), *data)
+    resumed = replace(safe, callback=events.append, resume=True).fit(space(), *data)
     assert [event.iteration for event in events[-2:]] == [last - 1, last]
     assert dump_model(resumed) == dump_model(whole)
 
@@ -541,7 +539,7 @@ def test_what_cannot_work_is_refused(data: Any) -> None:
     X = [[{"w": "a"}, {"w": "b"}]]
     with pytest.raises(ParsimonError, match="can only grow where there are templates"):
         SequenceTraining(growth=GROWTH).fit(ItemFeatures(), X, Labels.from_sequences([["A", "B"]]))
-    with pytest.raises(ParsimonError, match="no preset of that name"):
+    with pytest.raises(ParsimonError, match="no preset with that name"):
         SequenceTraining(growth=Growth([Stage("nowhere.tpl")])).fit(space(), *data)
     with pytest.raises(
         ParsimonError, match="'U2:%x\\[2,0\\]' of stage 2 would share its attributes with 'U2:%x"
@@ -549,7 +547,7 @@ def test_what_cannot_work_is_refused(data: Any) -> None:
         Growth([Stage(TemplateSet.parse("U2:%x[2,0]"))]).schedule(WORDS)
     with pytest.raises(ParsimonError, match="boundary"):
         Growth([Stage(TemplateSet(BIGRAMS.templates, "crf++"))]).schedule(WORDS)
-    with pytest.raises(ParsimonError, match="the templates name column 3"):
+    with pytest.raises(ParsimonError, match="the templates refer to column 3"):
         SequenceTraining(growth=Growth([Stage(ngrams(3, n=2), after=1)])).fit(space(), *data)
 
 

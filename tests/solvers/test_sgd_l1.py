@@ -26,7 +26,7 @@ from parsimon.solvers import (
     choose_solver,
     drive,
 )
-from parsimon.tasks.sequences.training import SequenceTraining
+from parsimon.tasks.sequences.training import Labelled, SequenceTraining
 from sequence_losses import TOYS, SequenceLosses, every_loss, every_toy
 from toy_problems import Toy, make_toy
 
@@ -213,7 +213,8 @@ def test_training_with_a_development_set_and_debiasing(code: tuple[Columns, Labe
     X, y = code
     first, rest = np.arange(0, len(y.lengths), 2), np.arange(1, len(y.lengths), 2)
     settings = training(solver="sgd-l1", max_iter=6, patience=3, debias=0.5)
-    model, result = settings.run(TemplateFeatures(TEMPLATES), X[first], y[first], dev=(X[rest], y[rest]))
+    trained = settings.run(Labelled(TemplateFeatures(TEMPLATES), X[first], y[first]), dev=(X[rest], y[rest]))
+    model, result = trained.model, trained.result
     scores = [event.dev for event in result.history if event.phase == "sgd-l1"]
     assert 4 <= len(scores) <= 6
     assert all(score is not None and 0 < score <= 1 for score in scores)
