@@ -16,15 +16,7 @@ from hypothesis import strategies as st
 
 from parsimon import SequenceLabeler
 from parsimon.errors import ParsimonError
-from parsimon.features import (
-    Columns,
-    ItemFeatures,
-    Labels,
-    TemplateFeatures,
-    TemplateSet,
-    get_preset,
-    ngrams,
-)
+from parsimon.features import Columns, ItemFeatures, Labels, TemplateFeatures, TemplateSet, get_preset, ngrams
 from parsimon.features.templates import Template, Test
 from parsimon.inspect import features
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso
@@ -60,6 +52,12 @@ def data() -> tuple[Columns, Labels]:
 
 def space(templates: TemplateSet = WORDS, cutoff: int = 1) -> TemplateFeatures:
     return TemplateFeatures(templates, cutoff)
+
+
+def trained(training: SequenceTraining, data: Any) -> tuple[Any, Result]:
+    """The model, and how its solver ended."""
+    found = training.run(Labelled(space(), *data))
+    return found.model, found.result
 
 
 def attributes(model: Any) -> set[str]:
@@ -327,7 +325,8 @@ def test_weights_are_carried_over_one_by_one(data: Any) -> None:
     growing = Growing(Growth([Stage(BIGRAMS), Stage(TRIGRAMS)]), space(cutoff=2))
     weights: dict[Any, float] = {}
     for stage in range(3):
-        task = training._task_of(*growing.enter(stage, data[0], 1), Labelled(space(), *data))
+        part, observations = growing.enter(stage, data[0], 1)
+        task = training._task_of(part, observations, Labelled(part, *data))
         start = growing.carried(task.index)
         model = task.model(Result(start, Status.CONVERGED, 0.0), {})
         assert {(f.attribute, f.previous, f.label): f.weight for f in features(model)} == weights
@@ -436,8 +435,7 @@ def test_ctrl_c_keeps_the_best_so_far(data: Any, iteration: int, stages: int) ->
     training = SequenceTraining(
         penalty=L1(0.5), growth=GROWTH, callback=interrupt_at(iteration), prune=0.1, debias=0.1
     )
-    trained = training.run(Labelled(space(), *data))
-    model, result = trained.model, trained.result
+    model, result = trained(training, data)
     assert result.status is Status.INTERRUPTED
     assert "interrupted" in model.info["status"]
     assert len(model.info["growth"]["stages"]) == stages
@@ -459,8 +457,7 @@ def test_ctrl_c_between_stages_keeps_the_model_of_the_last(
     monkeypatch.setattr(Growing, "enter", interrupted)
     training = SequenceTraining(penalty=L1(0.5), growth=GROWTH)
     wanted = 1
-    trained = training.run(Labelled(space(), *data))
-    model, result = trained.model, trained.result
+    model, result = trained(training, data)
     assert result.status is Status.INTERRUPTED
     assert "interrupted" in model.info["status"]
     assert len(model.info["growth"]["stages"]) == 1
@@ -472,8 +469,7 @@ def test_ctrl_c_between_stages_keeps_the_model_of_the_last(
 
 def test_the_time_limit_counts_all_stages(data: Any) -> None:
     training = SequenceTraining(penalty=L1(0.5), growth=GROWTH, time_limit=1e-9, prune=0.5)
-    trained = training.run(Labelled(space(), *data))
-    model, result = trained.model, trained.result
+    model, result = trained(training, data)
     assert result.status is Status.TIME
     assert len(model.info["growth"]["stages"]) == 1
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from max_margin_toys import TOYS, solve
+from max_margin_toys import TOYS, every_toy, solve
 from parsimon.penalties import L2
-from parsimon.solvers import FrankWolfe
-from toy_problems import by_cvxpy, make_toy
+from parsimon.solvers import FrankWolfe, Weights
+from toy_problems import Toy, by_cvxpy, make_toy
 
 
 def test_frank_wolfe_gives_the_same_bits_for_any_number_of_threads() -> None:
@@ -40,3 +40,31 @@ def test_instances_without_weight_or_tokens_change_nothing() -> None:
     assert solve(FrankWolfe(tol=1e-6), problem).objective == pytest.approx(
         by_cvxpy(toy, "hinge", L2(0.3)), rel=1e-5
     )
+
+
+@every_toy
+def test_bounds_close_in_on_the_optimum(toy: Toy) -> None:
+    problem, optimum = toy.problem("hinge", L2(0.2)), by_cvxpy(toy, "hinge", L2(0.2))
+    events = solve(FrankWolfe(tol=1e-6), problem).history
+    heights = np.array([event.objective for event in events])
+    bounds = heights - np.array([event.gap for event in events])
+    assert np.all(np.diff(heights) <= 0)
+    assert np.all(np.diff(bounds) >= -1e-12)
+    assert np.all(bounds <= optimum * (1 + 1e-7) + 1e-9)
+    assert np.all(heights >= optimum * (1 - 1e-7) - 1e-9)
+
+
+def test_another_penalty_keeps_the_outputs_that_are_known() -> None:
+    """From where one M3N was learnt, the next begins nearer to its own optimum."""
+    toy, solver = TOYS["real values"], FrankWolfe(tol=1e-6)
+    first, second = toy.problem("hinge", L2(0.2)), toy.problem("hinge", L2(0.25))
+    n = first.n_features
+    dual = solver.begin(first, np.full(n, 1 / 0.2))
+    list(solver.refine(first, dual))
+    dual.set_penalty(np.full(n, 1 / 0.25))
+    warm, cold = list(solver.refine(second, dual)), list(solver.iterate(second, Weights.zeros(n)))
+    for steps in (warm, cold):
+        assert steps[-1].objective == pytest.approx(by_cvxpy(toy, "hinge", L2(0.25)), rel=2e-6)
+    assert warm[0].gap is not None
+    assert cold[0].gap is not None
+    assert warm[0].gap < 0.5 * cold[0].gap
