@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from parsimon.errors import ParsimonError
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+NO_ROOM = "failed to map segment from shared object"  # how the system says that a library has no room
 
 
 def parse_size(text: str) -> int:
@@ -52,14 +55,41 @@ def at_most(limit: int | None) -> Iterator[None]:
     except (ImportError, AttributeError):
         raise ParsimonError("this system does not support memory limits; leave the limit out.") from None
     lowest = min(each for each in (limit, soft, hard) if each != resource.RLIM_INFINITY)
+    _load_what_cannot_fail()
+    used = memory_in_use()
+    if used >= limit:
+        raise ParsimonError(
+            f"the limit is {format_size(limit)} of memory, but the program and the data take {format_size(used)} "
+            "before training begins; allow more."
+        )
     resource.setrlimit(resource.RLIMIT_DATA, (lowest, hard))
     try:
         try:
             yield
         finally:  # first of all, as there may be no memory left for the message
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-    except MemoryError:
+    except (MemoryError, ImportError) as error:
+        if isinstance(error, ImportError) and not str(error).endswith(NO_ROOM):
+            raise
         raise ParsimonError(
             f"training needs more than {format_size(limit)} of memory; allow more, or use fewer templates, "
             "a cutoff of 2 or seen candidates."
         ) from None
+
+
+def memory_in_use() -> int:
+    """The bytes that the limit counts and that are taken already; zero where that cannot be told."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmData:")), 0)
+
+
+def _load_what_cannot_fail() -> None:
+    """What ends the process instead of raising an error when there is no memory: the buffers of BLAS."""
+    import numpy as np
+    import numpy.random  # a library that is loaded when it is first used
+
+    square = np.ones((64, 64))
+    square @ square

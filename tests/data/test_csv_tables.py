@@ -88,3 +88,21 @@ def test_mistakes(content: str | bytes, options: dict[str, Any], message: str, t
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ParsimonError, match="cannot be read: No such file"):
         read_table(tmp_path / "none.csv")
+
+
+def test_crlf_after_a_byte_order_mark(tmp_path: Path) -> None:
+    table = read(tmp_path, "\ufeffa,b\r\n1,2\r\n".encode())
+    assert (table.names, table.rows) == (("a", "b"), [["1", "2"]])
+
+
+def test_quoted_cells_may_have_anything(tmp_path: Path) -> None:
+    table = read(tmp_path, '"a, b",c\n"x\ny",1\n"say ""hi""",2\n')
+    assert table.names == ("a, b", "c")
+    assert table.rows == [["x\ny", "1"], ['say "hi"', "2"]]
+
+
+def test_measurements_are_read_where_columns_need_not_be_discrete(tmp_path: Path) -> None:
+    content = "a,b\n" + "".join(f"{i / 7},x\n" for i in range(40))
+    with pytest.raises(ParsimonError, match="the column 'a' has 40 distinct numbers"):
+        read(tmp_path, content)
+    assert len(read(tmp_path, content, discrete=False).rows) == 40

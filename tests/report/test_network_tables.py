@@ -23,7 +23,7 @@ def test_stability_is_shown_if_it_was_measured_and_the_rest_is_counted() -> None
     assert lines == [
         "strength  stability  variable  and",
         " +1.0000        90%  a         b",
-        "and 2 more; --top shows more, --json shows all",
+        "and 2 more",
     ]
 
 
@@ -44,17 +44,17 @@ def test_the_summary_has_what_is_known() -> None:
         "status": "converged",
     }
     record = {"variables": 10, "edges": 9, "candidate_edges": 45, "training": training}
-    record["stability"] = {"halves": 50, "threshold": 0.8}
+    record["stability"] = {"threshold": 0.8, "halves": 50}
     assert [line.split(maxsplit=1) for line in summary_text(record).splitlines()] == [
         ["variables", "10"],
         ["edges", "9 of 45 (20.0%)"],
         ["learnt", "from  1,200 rows (3 with missing values left out)"],
         ["strength", "0.125, by bic"],
         ["kept", "if in   80% of 50 halves of the rows"],
-        ["objective", "12.5000 (KKT residual 0.0001)"],
         ["score", "-3.2500 per row, log-likelihood, on the training rows"],
+        ["objective", "12.5000 (KKT residual 0.0001)"],
         ["status", "converged"],
     ]
-    saved = summary_text({**record, "training": {}, "stability": None, "model": "n.parsimon", "bytes": 2000})
+    saved = summary_text({**record, "stability": None, "training": {}, "model": "n.parsimon", "bytes": 2000})
     assert saved.splitlines()[0] == "model      n.parsimon (2 kB)"
     assert len(saved.splitlines()) == 3

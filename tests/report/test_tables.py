@@ -51,7 +51,7 @@ def test_transitions():
     ]
     assert "no weight" in tables.transitions_table(["A", "B"], 0 * weights)
     many = tables.transitions_table([f"L{i}" for i in range(20)], np.eye(20) + 1)
-    assert many.splitlines()[-1] == "and 380 more; --json shows all"
+    assert many.splitlines()[-1] == "and 380 more"
 
 
 def test_shares_and_sizes():

@@ -101,6 +101,10 @@ class Kind(ABC):
     def size_facts(self, size: Mapping[str, Any]) -> list[tuple[str, str]]:
         """The same for people."""
 
+    def model_facts(self, model: Any) -> list[tuple[str, str]]:
+        """What else a training has found out."""
+        return []
+
     def also_read(self, job: Asked) -> list[str]:
         """Files that training reads besides its data; they must not be overwritten."""
         return []

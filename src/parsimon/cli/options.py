@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -70,6 +71,26 @@ def flags_by_name() -> dict[str, str]:
     return {each.name or "": each.opts[-1] for each in click.get_current_context().command.params}
 
 
+def said_of_flags(sentence: str, parameters: Sequence[click.Parameter]) -> str:
+    """A sentence of the library with flags in place of the names of parameters, which it may give with a value.
+
+    Names of one word are words of other sentences too; they are only taken for parameters where a value is given.
+    """
+    for each in parameters:
+        if not isinstance(each, click.Option) or each.name is None:
+            continue
+        flag = each.opts[-1]
+        if each.secondary_opts:
+            sentence = re.sub(rf"{_ALONE}{each.name}=False\b", each.secondary_opts[-1], sentence)
+        sentence = re.sub(rf"{_ALONE}{each.name}='?(\w+)'?", rf"{flag} \1", sentence)
+        if "_" in each.name:
+            sentence = re.sub(rf"{_ALONE}{each.name}(?![\w'/=-]|\.\w)", flag, sentence)
+    return sentence
+
+
+_ALONE = r"(?<![\w'\"/.-])"  # not in a word, a path or quotes
+
+
 class SectionOption(click.Option):
     """An option that is listed under a heading."""
 
@@ -80,6 +101,16 @@ class SectionOption(click.Option):
 
 class SectionedCommand(click.Command):
     """A command whose help lists its options under headings, in the order in which they were written."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command. What the library says of parameters is said of the flags that set them."""
+        try:
+            return super().invoke(ctx)
+        except ParsimonError as error:
+            told = said_of_flags(str(error), self.params)
+            if told == str(error):
+                raise
+            raise ParsimonError(told) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes one block of options a section."""

@@ -36,8 +36,9 @@ def read_table(
     header: bool = True,
     missing: Literal["refuse", "drop"] = "refuse",
     encoding: str = "utf-8",
+    discrete: bool = True,
 ) -> CsvTable:
-    """Read a table of discrete columns; ``-`` is standard input.
+    """Read a table; ``-`` is standard input. If it must be `discrete`, columns of measurements are refused.
 
     Without `separator`, the separator (comma, tab or semicolon) is detected from the first lines. Cells that are
     empty or contain ?, NA, NaN or NULL count as missing.
@@ -72,12 +73,13 @@ def read_table(
         else:
             raise ParsimonError(
                 f"{name}, line {line}: the value of {names[empty]!r} is missing; fill it in, or drop such rows "
-                "(--missing drop)."
+                "(missing='drop')."
             )
     if not rows:
         what = "no row without a missing value" if dropped else "a line of names but no rows"
-        raise ParsimonError(f"{name} has {what}; a network is learnt from rows.")
-    _refuse_continuous(names, rows, name)
+        raise ParsimonError(f"{name} has {what}; there is nothing to learn from.")
+    if discrete:
+        _refuse_continuous(names, rows, name)
     return CsvTable(names, rows, dropped)
 
 
@@ -92,7 +94,7 @@ def _text(source: str | Path, name: str, encoding: str) -> str:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise ParsimonError(
-            f"{name}, line {line}: this is not valid {encoding}; give the file's encoding (--encoding)."
+            f"{name}, line {line}: this is not valid {encoding}; give the right encoding."
         ) from None
 
 
@@ -129,12 +131,13 @@ def _names(cells: list[str], name: str, line: int) -> tuple[str, ...]:
     for j, cell in enumerate(cells):
         if not cell:
             raise ParsimonError(
-                f"{name}, line {line}: column {j + 1} has no name; name it, or use --no-header if this is a row."
+                f"{name}, line {line}: column {j + 1} has no name; name it, or read the table with header=False if "
+                "this is a row."
             )
         if cell in cells[:j]:
             raise ParsimonError(
-                f"{name}, line {line}: two columns are called {cell!r}; give each its own name, or use --no-header "
-                "if this is a row."
+                f"{name}, line {line}: two columns are called {cell!r}; give each its own name, or read "
+                "the table with header=False if this is a row."
             )
     return tuple(cells)
 

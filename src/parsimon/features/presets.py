@@ -347,7 +347,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "sha-pereira",
-            "noun phrases (Sha & Pereira 2003): words in ±2, pairs of words, n-grams of POS up to 3 (with --order 2)",
+            "noun phrases (Sha & Pereira 2003): words in ±2, pairs of words, n-grams of POS up to 3 (for order 2)",
             (_WORD, _POS),
             _sha_pereira,
         ),

@@ -61,7 +61,7 @@ def parents_from_column(
     if not 0 <= column < columns.n_columns:
         raise ParsimonError(
             f"{where(0)}: there are {columns.n_columns} columns, so there is no column {column} with parents (columns "
-            "are counted from 0); give the right column with --parent-column."
+            "are counted from 0); give the right parent_column."
         )
     numbers, inverse = np.unique(columns.ids[column], return_inverse=True)
     texts = columns.strings.get_all(np.ascontiguousarray(numbers))

@@ -49,11 +49,11 @@ def confusions(evaluation: Evaluation) -> str:
     return frequent_confusions(evaluation, "document")
 
 
-def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
-    """The evaluation as a JSON record; precision, recall and F1 are unweighted means over labels."""
+def evaluation_record(evaluation: Evaluation, rows: str = "documents") -> dict[str, Any]:
+    """The evaluation of documents, or other rows, as JSON; precision, recall and F1 are means over labels."""
     return {
-        "scored": "documents",
-        "documents": evaluation.tokens,
+        "scored": rows,
+        rows: evaluation.tokens,
         "correct": evaluation.correct_tokens,
         "accuracy": evaluation.accuracy,
         **label_means(evaluation),

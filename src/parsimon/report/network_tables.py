@@ -19,13 +19,24 @@ SCORES = {
 
 def summary_text(record: Mapping[str, Any]) -> str:
     """A summary of a network, and how it was learnt."""
-    training = record["training"]
     pairs = [
         ("variables", f"{record['variables']:,}"),
         ("edges", of(record["edges"], record["candidate_edges"])),
     ]
     if record.get("model"):
         pairs.insert(0, ("model", f"{record['model']} ({file_size(record['bytes'])})"))
+    pairs += learning_facts(record)
+    training = record["training"]
+    if training.get("objective") is not None:
+        pairs.append(("objective", objective_text(training)))
+    if training.get("status"):
+        pairs.append(("status", training["status"]))
+    return facts(pairs)
+
+
+def learning_facts(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """From how many rows a network was learnt, how strong its penalty is, and how well it describes them."""
+    training, pairs = record["training"], []
     if training.get("rows") is not None:
         dropped = training.get("dropped")
         note = f" ({dropped:,} with missing values left out)" if dropped else ""
@@ -38,8 +49,6 @@ def summary_text(record: Mapping[str, Any]) -> str:
             f"{record['stability']['threshold']:.0%} of {record['stability']['halves']} halves of the rows"
         )
         pairs.append(("kept if in", share))
-    if training.get("objective") is not None:
-        pairs.append(("objective", objective_text(training)))
     if training.get("score") is not None:
         pairs.append(
             (
@@ -47,13 +56,11 @@ def summary_text(record: Mapping[str, Any]) -> str:
                 f"{training['score']:.4f} per row, {SCORES[training['score_method']]}, on the training rows",
             )
         )
-    if training.get("status"):
-        pairs.append(("status", training["status"]))
-    return facts(pairs)
+    return pairs
 
 
-def edges_table(edges: Sequence[Edge], top: int | None = None) -> str:
-    """Edges, the strongest first; those between binary variables have a sign."""
+def edges_table(edges: Sequence[Edge], top: int | None = None, hint: str = "") -> str:
+    """Edges, the strongest first; those between binary variables have a sign. `hint` says how to see the others."""
     if not edges:
         return "no edges: the variables are independent\n"
     frequent = edges[0].stability is not None
@@ -68,5 +75,5 @@ def edges_table(edges: Sequence[Edge], top: int | None = None) -> str:
     ]
     header = ("strength", *(("stability",) if frequent else ()), "variable", "and")
     more = len(edges) - len(rows)
-    rest = f"and {more:,} more; --top shows more, --json shows all\n" if more > 0 else ""
+    rest = f"and {more:,} more{hint}\n" if more > 0 else ""
     return table(header, rows, ">" * (1 + frequent) + "<<") + rest

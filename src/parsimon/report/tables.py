@@ -218,7 +218,7 @@ def features_table(features: Sequence[Feature]) -> str:
     return table(("weight", "label", "attribute"), rows, "><<") if rows else "no such feature\n"
 
 
-def transitions_table(labels: Sequence[str], weights: Array) -> str:
+def transitions_table(labels: Sequence[str], weights: Array, hint: str = "") -> str:
     """The weights of label bigrams: a matrix if it fits, otherwise the largest ones."""
     if not weights.any():
         return "no weights for label pairs\n"
@@ -231,7 +231,7 @@ def transitions_table(labels: Sequence[str], weights: Array) -> str:
     cells = [(float(weights[x, y]), x, y) for x, y in zip(*weights.nonzero(), strict=True)]
     cells.sort(key=lambda cell: -abs(cell[0]))
     rows = [(f"{w:+.4f}", labels[x], labels[y]) for w, x, y in cells[:LISTED]]
-    more = f"and {len(cells) - LISTED:,} more; --json shows all\n" if len(cells) > LISTED else ""
+    more = f"and {len(cells) - LISTED:,} more{hint}\n" if len(cells) > LISTED else ""
     return table(("weight", "from", "to"), rows, "><<") + more
 
 

@@ -250,8 +250,13 @@ class TrainingCommand:
             "bytes": None if self.model is None else self.model.stat().st_size,
             **result_record(result),
             "size": self.kind.size(trained.model),
-            **pace_record(self.events if self.events else result.history, seconds),
-            "files": {what: str(path) for what, path in self.kind.also_written(self.job).items()},
+            **pace_record(
+                max(self.events, result.history, key=len), seconds
+            ),  # events begin where a run was resumed
+            "files": {
+                what.removeprefix("the "): str(path)
+                for what, path in self.kind.also_written(self.job).items()
+            },
         }
 
     def text(self, model: Any, record: Mapping[str, Any]) -> str:
@@ -261,7 +266,7 @@ class TrainingCommand:
         pairs = []
         if record["model"] is not None:
             pairs.append(("model", f"{record['model']} ({file_size(record['bytes'])})"))
-        pairs += self.kind.size_facts(record["size"])
+        pairs += [*self.kind.size_facts(record["size"]), *self.kind.model_facts(model)]
         if record["objective"] is not None:
             pairs.append(("objective", objective_text(record)))
         if record["support"]:

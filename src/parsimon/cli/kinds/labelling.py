@@ -228,7 +228,9 @@ class Labelling(Kind):
         if top:
             sections.append(tables.features_table(heaviest))
         if job["transitions"]:
-            sections.append(tables.transitions_table(model.labels, look.transitions(model)))
+            sections.append(
+                tables.transitions_table(model.labels, look.transitions(model), hint="; --json shows all")
+            )
         return Inspected({}, {}, "\n".join(sections))
 
     def page(self, model: SequenceModel, job: Asked) -> ModelPage:

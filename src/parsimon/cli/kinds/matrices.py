@@ -18,6 +18,7 @@ from parsimon.tasks.options import FILES, READING, options_of
 
 if TYPE_CHECKING:
     from parsimon.arrays import Array
+    from parsimon.penalties import Groups
     from parsimon.tasks.matrices.model import MatrixModel
     from parsimon.tasks.matrices.training import Rows
 
@@ -150,7 +151,7 @@ Examples:
         predicted = [str(label) for label in model.predict(X).tolist()]
         evaluation = compare([[y] for y in cells], [[y] for y in predicted])
         return Evaluated.split(
-            tables.evaluation_record(evaluation), tables.evaluation_text(evaluation, rows="rows")
+            tables.evaluation_record(evaluation, rows="rows"), tables.evaluation_text(evaluation, rows="rows")
         )
 
     def inspect(self, model: MatrixModel, job: Asked) -> Inspected:
@@ -222,7 +223,7 @@ class Tables:
         if not self.names:
             self.names = names
             if self.job["group_file"] is not None:
-                self.training.groups = read_groups(self.job["group_file"], names, self.job["encoding"])
+                self.training.groups = read_groups(self.job, names)
         cells = [row[table.names.index(target)] for row in table.rows]
         y = numbers(cells, target, source) if self.training.loss == "squared" else cells
         return Rows(matrix(table, names, source), y)
@@ -233,7 +234,10 @@ def read(source: str, encoding: str, separator: str | None) -> Any:
     from parsimon.data.csv_tables import SEPARATORS, read_table
 
     return read_table(
-        source, separator=None if separator is None else SEPARATORS[separator], encoding=encoding
+        source,
+        separator=None if separator is None else SEPARATORS[separator],
+        encoding=encoding,
+        discrete=False,
     )
 
 
@@ -273,8 +277,11 @@ def numbers(cells: Sequence[str], column: str, source: str) -> Array:
     return out
 
 
-def read_groups(source: str, names: Sequence[str], encoding: str) -> list[list[int]]:
+def read_groups(job: Asked, names: Sequence[str]) -> Groups:
     """Groups of columns from lines 'group TAB column', in the order in which they come."""
+    from parsimon.penalties import Groups
+
+    source, encoding = job["group_file"], job["encoding"]
     place = {name: j for j, name in enumerate(names)}
     groups: dict[str, list[int]] = {}
     for number, line in enumerate(Path(source).read_text(encoding=encoding).splitlines(), start=1):
@@ -287,4 +294,4 @@ def read_groups(source: str, names: Sequence[str], encoding: str) -> list[list[i
         groups.setdefault(group, []).append(place[column])
     if not groups:
         raise ParsimonError(f"{source} has no groups; it should have lines 'group TAB column'.")
-    return list(groups.values())
+    return Groups.from_lists(list(groups.values()), len(names), list(groups), job["group_weight"])

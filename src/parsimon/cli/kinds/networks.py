@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from parsimon.tasks.networks.model import NetworkModel
 
 SHOWN = 20  # of the strongest edges
+MORE = "; --top shows more, --json shows all"
 PATH = click.Path(path_type=Path)
 
 
@@ -155,11 +156,18 @@ Examples:
             ("edges", of(size["edges"], size["candidate_edges"])),
         ]
 
+    def model_facts(self, model: NetworkModel) -> list[tuple[str, str]]:
+        """Rows, strength, stability and score."""
+        from parsimon.report.network_tables import learning_facts
+        from parsimon.tasks.networks.inspect import summary
+
+        return learning_facts(summary(model))
+
     def more_text(self, job: Asked, model: NetworkModel) -> str:
         """The strongest edges."""
         from parsimon.report.network_tables import edges_table
 
-        return "\n" + edges_table(model.strongest(), job["top"]) if job["top"] else ""
+        return "\n" + edges_table(model.strongest(), job["top"], MORE) if job["top"] else ""
 
     # ---- use ---------------------------------------------------------------------------------------------------
 
@@ -195,7 +203,7 @@ Examples:
         file = {"model": job.model, "bytes": Path(job.model).stat().st_size}
         sections = [summary_text({**file, **summary(model)})]
         if top != 0:
-            sections.append(edges_table(edges, SHOWN if top is None else top))
+            sections.append(edges_table(edges, SHOWN if top is None else top, MORE))
         return Inspected({}, {}, "\n".join(sections))
 
 
@@ -210,12 +218,12 @@ def discrete(csv: Any, source: str, max_states: int) -> DiscreteTable:
         return DiscreteTable.learn(csv.rows, names=csv.names, max_states=max_states)
     except ParsimonError as error:
         name = "standard input" if source == "-" else source
-        raise ParsimonError(f"{name}: {str(error).replace('max_states', '--max-states')}") from None
+        raise ParsimonError(f"{name}: {error}") from None
 
 
 def edges_file(model: NetworkModel) -> str:
     """One edge a line, the strongest first."""
-    stable = model.info.get("stability") is not None
+    stable = model.stability is not None
     lines = ["\t".join(("first", "second", "strength", *(("stability",) if stable else ())))]
     for edge in model.strongest():
         cells = [

@@ -135,13 +135,13 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         "tol",
         None,
         help="How close to the optimum to come; with the paper's stopping, the relative change of the weights.",
-        shown="1e-4; 1e-3 with --stopping paper",
+        shown="1e-4; 1e-3 if stopping is 'paper'",
     )
     max_iter: int | None = changed(
         TrainingOptions,
         "max_iter",
         None,
         help="Stop after N iterations.",
-        shown="100 with --stopping paper",
+        shown="100 if stopping is 'paper'",
     )
     patience: int = changed(DevelopmentOptions, "patience", 20)

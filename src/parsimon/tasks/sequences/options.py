@@ -43,7 +43,7 @@ class LabellingOptions(SelectionOptions, PenaltyOptions, PruningOptions, Develop
         "l1",
         0.5,
         help="L1 strength: the larger, the fewer features. Wapiti's rho1, CRFsuite's c1.",
-        shown="0.5; 0 with --group-lasso and solvers for L2 or none",
+        shown="0.5; 0 with a group penalty, and for solvers with L2 or none",
     )
     l2: float = changed(
         PenaltyOptions,

@@ -1,4 +1,4 @@
-"""Training from the command line: what is written, said, logged and refused."""
+"""What `parsimon train` does for every kind: what is written, said, logged, kept for resuming and refused."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from parsimon.tasks.model_file import load_model
+from refusals import refused
 from running_commands import fill_the_disk, lines_in, wait_for
 
 
@@ -51,147 +52,11 @@ def test_json_is_one_object(run, folder):
     assert record["bytes"] == (folder / "a.model").stat().st_size
 
 
-def test_nothing_but_the_model_is_left(run, folder):
-    before = {path.name for path in folder.iterdir()}
-    assert run(*training(folder)).exit_code == 0
-    assert {path.name for path in folder.iterdir()} == before | {"a.model"}
-
-
-def test_options_reach_training(run, folder):
-    options = ["--l1", "0.2", "--l2", "0.01", "--candidates", "seen", "--cutoff", "2", "--no-penalize-bias"]
-    assert run(*training(folder, *options, "--solver", "owlqn", "--max-iter", "7")).exit_code == 0
-    info = load_model(folder / "a.model").info
-    assert (info["l1"], info["l2"], info["candidates"], info["solver"]) == (0.2, 0.01, "seen", "owlqn")
-    assert info["penalize_bias"] is False
-    assert "iterations" in info["status"]
-
-
-def test_the_default_templates_are_the_preset_words(run, folder):
-    assert run("train", "sequence", folder / "train.txt", "-m", folder / "b.model").exit_code == 0
-    from parsimon.features import get_preset
-
-    assert load_model(folder / "b.model").space.templates == get_preset("words")
-
-
 def test_float32_makes_a_smaller_file(run, folder):
     run(*training(folder))
     size = (folder / "a.model").stat().st_size
     run(*training(folder, "--float32"))
     assert (folder / "a.model").stat().st_size < size
-
-
-@pytest.mark.parametrize("loss", ["hinge", "perceptron"])
-def test_other_losses(run, folder, loss):
-    result = run(*training(folder, "--loss", loss, "--max-iter", 20))
-    assert result.exit_code == 0, result.output
-    assert load_model(folder / "a.model").info["loss"] == loss
-
-
-def test_debias_refits_what_is_left(run, folder):
-    run(*training(folder, "--l1", 2))
-    shrunk = load_model(folder / "a.model")
-    for value, strength in ((["--debias"], 0.5), (["--debias=0.3"], 0.3)):
-        assert run(*training(folder, "--l1", 2, *value)).exit_code == 0
-        refit = load_model(folder / "a.model")
-        assert refit.info["debias"] == strength
-        assert len(refit.weights) <= len(shrunk.weights)
-        assert abs(refit.weights).sum() > abs(shrunk.weights).sum()
-
-
-@pytest.mark.parametrize("refit", ["crf", "mira", "hinge", "perceptron"])
-def test_templates_are_chosen_and_the_rest_refitted(run, folder, refit):
-    options = [
-        "--select",
-        "sparseptron",
-        "--budget",
-        2,
-        "--select-epochs",
-        3,
-        "--refit",
-        refit,
-        "--max-iter",
-        5,
-    ]
-    result = run(*training(folder, *options))
-    assert result.exit_code == 0, result.output
-    model = load_model(folder / "a.model")
-    assert len(model.space.templates) <= 3  # two, and the label bigram
-    assert model.info["candidate_templates"] == 5
-    assert model.info["loss"] == {"crf": "log", "mira": "hinge"}.get(refit, refit)
-    assert model.info["selection"]["name"] == "sparseptron"
-    assert "of 5" in result.output
-
-
-@pytest.mark.parametrize("select", ["information-gain", "group-lasso"])
-def test_other_ways_to_choose_templates(run, folder, select):
-    assert run(*training(folder, "--select", select, "--budget", 2)).exit_code == 0
-    assert load_model(folder / "a.model").info["selection"]["name"] == select
-
-
-@pytest.mark.parametrize("groups", ["template", "attribute", "label"])
-def test_group_lasso(run, folder, groups):
-    result = run(*training(folder, "--group-lasso", 0.5, "--groups", groups))
-    assert result.exit_code == 0, result.output
-    info = load_model(folder / "a.model").info
-    assert (info["l1"], info["l2"]) == (0.0, 1e-5)
-    assert info["kkt"] is not None
-
-
-def test_mira_has_no_penalty_unless_one_is_named(run, folder):
-    assert run(*training(folder, "--solver", "mira", "--loss", "hinge", "--max-iter", 3)).exit_code == 0
-    info = load_model(folder / "a.model").info
-    assert (info["l1"], info["l2"], len(info["history"])) == (0.0, 0.0, 3)
-    assert run(*training(folder, "--solver", "mira", "--loss", "hinge", "--l2", 0.1)).exit_code == 0
-    assert load_model(folder / "a.model").info["l2"] == 0.1
-
-
-@pytest.mark.parametrize("method", [("sgd", "perceptron"), ("sgd-l1", "log")])
-def test_the_seed_is_that_of_online_learning(run, folder, method):
-    def weights(seed):
-        solver, loss = method
-        run(*training(folder, "--solver", solver, "--loss", loss, "--max-iter", 2, "--random-state", seed))
-        return load_model(folder / "a.model").weights.tolist()
-
-    assert weights(1) == weights(1) != weights(2)
-
-
-def test_sgd_l1_has_the_usual_penalty(run, folder):
-    options = ("--solver", "sgd-l1", "--max-iter", 4, "--dev", folder / "test.txt", "--debias")
-    assert run(*training(folder, *options)).exit_code == 0
-    info = load_model(folder / "a.model").info
-    assert (info["solver"], info["l1"], info["l2"]) == ("sgd-l1", 0.5, 1e-5)
-    assert [event["phase"] for event in info["history"]].count("sgd-l1") == 4
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--refit", "mira"], ["--refit", "--select"]),
-        (["--budget", "3"], ["--budget", "--select"]),
-        (["--solver", "mira"], ["mira", "hinge"]),
-        (["--solver", "mira", "--loss", "hinge", "--tol", "0.1"], ["mira", "tolerance"]),
-        (["--solver", "owlqn", "--group-lasso", "1"], ["owlqn", "by itself"]),
-        (["--group-lasso", "-1"], ["-1"]),
-    ],
-)
-def test_combinations_that_cannot_work_are_refused_before_reading(run, folder, options, words):
-    (folder / "train.txt").write_text("")
-    result = run(*training(folder, *options))
-    assert result.exit_code == 2
-    assert all(word in result.output for word in words), result.output
-
-
-def test_partial_labels(run, folder):
-    text = (folder / "train.txt").read_text().replace("I-NP", "?").replace("B-PP", "_")
-    (folder / "train.txt").write_text(text)
-    assert run(*training(folder, "--unknown", "?", "--unknown", "_")).exit_code == 0
-    assert set(load_model(folder / "a.model").labels) == {"B-NP", "B-VP", "I-VP", "O"}
-
-
-def test_partial_labels_need_a_loss_that_can_take_them(run, folder):
-    result = run(*training(folder, "--unknown", "O", "--loss", "hinge"))
-    assert result.exit_code == 2
-    assert "use the log loss" in result.stderr
 
 
 def test_a_development_set_is_scored(run, folder):
@@ -216,17 +81,6 @@ def test_the_log_has_a_line_for_everything_that_happens(run, folder):
     assert events[-1]["kkt"] is not None
     assert last["event"] == "end"
     assert last["objective"] == events[-1]["objective"]
-
-
-def test_a_warm_start_takes_fewer_iterations(run, folder):
-    assert run(*training(folder, "--l1", 0.1)).exit_code == 0
-    (folder / "a.model").rename(folder / "first.model")
-    cold = json.loads(run(*training(folder, "--l1", 0.1, "--json")).stdout)
-    warm = json.loads(
-        run(*training(folder, "--l1", 0.1, "--json", "--initial", folder / "first.model")).stdout
-    )
-    assert warm["iterations"] < cold["iterations"]
-    assert warm["objective"] == pytest.approx(cold["objective"], rel=1e-4)
 
 
 def test_the_same_bytes_for_any_number_of_threads(run, folder, code):
@@ -278,9 +132,6 @@ def test_a_bar_in_a_terminal(code, folder):
     assert "\x1b" not in summary
 
 
-# --- Safety -------------------------------------------------------------------------------------------------
-
-
 def slow(code: Path, model: Path, *more: object) -> list[str]:
     """Training that takes some seconds to converge, and keeps what it has all the time."""
     settings = ["--l2", "0.1", "--tol", "1e-6", "--checkpoint-every", "0.1"]
@@ -316,29 +167,6 @@ def test_kill_and_resume_reach_the_same_objective(code, tmp_path):
     assert [line["resumed"] for _, line in starts] == [False, True]
     assert lines[starts[1][0] + 1]["iteration"] > 0
     assert lines[starts[1][0] + 1]["objective"] < lines[1]["objective"]
-
-
-def test_what_is_chosen_and_learnt_by_epochs_resumes_to_the_same_model(code, tmp_path):
-    whole, halved, log = tmp_path / "whole.model", tmp_path / "halved.model", tmp_path / "log.jsonl"
-    two_stages = ["--select", "sparseptron", "--budget", 5, "--refit", "mira", "--max-iter", 60]
-
-    def training(model: Path, *more: object) -> list[str]:
-        command = [sys.executable, "-m", "parsimon.cli", "train", "sequence", code, "-m", model, *two_stages]
-        return [str(part) for part in (*command, "--checkpoint-every", 0.001, *more)]
-
-    subprocess.run(training(whole, "-q"), check=True, timeout=300)
-    process = subprocess.Popen(training(halved, "--log", log, "-q"))
-    wait_for(lambda: (tmp_path / "halved.model.ckpt").exists() and lines_in(log) > 10, process)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not halved.exists()
-
-    subprocess.run(training(halved, "--log", log, "-q", "--resume"), check=True, timeout=300)
-    assert halved.read_bytes() == whole.read_bytes()
-    assert not (tmp_path / "halved.model.ckpt").exists()
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    (second,) = [i for i, line in enumerate(lines) if line["event"] == "start" and line["resumed"]]
-    assert lines[second + 1]["iteration"] > 0  # nothing was chosen again
 
 
 def test_ctrl_c_keeps_the_best_model_and_the_way_on(code, tmp_path, run):
@@ -452,64 +280,6 @@ def test_a_log_that_fills_up_does_not_end_training(run, folder, monkeypatch):
     assert load_model(folder / "a.model").labels
 
 
-# --- What is refused ----------------------------------------------------------------------------------------
-
-
-def refused(result, *said: str) -> None:
-    """One sentence, exit code 2, no traceback."""
-    assert result.exit_code == 2, result.output
-    assert result.stderr.startswith("parsimon: ")
-    assert "Traceback" not in result.stderr
-    for words in said:
-        assert words in result.stderr
-
-
-def write(folder: Path, content: bytes) -> None:
-    (folder / "train.txt").write_bytes(content)
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"a b X\nc d X\n\ne Y\n", ["train.txt, line 4", "2 columns", "3"]),
-        (b"", ["train.txt has no tokens"]),
-        (b"\n\n\n", ["train.txt has no tokens"]),
-        (b"a\nb\n", ["train.txt has 1 column", "at least two"]),
-        (b"a X\nb Y\n", ["train.txt has 1 column besides the label", "U02:%x[0,1]", "column 1"]),
-        ("façade X Y\n".encode("latin-1"), ["train.txt, line 1", "UTF-8", "encoding"]),
-    ],
-    ids=["ragged", "empty", "blank", "no label", "template names a missing column", "wrong encoding"],
-)
-def test_bad_training_data(run, folder, content, said):
-    write(folder, content)
-    refused(run(*training(folder)), *said)
-    assert not (folder / "a.model").exists()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda text: text.replace(b"\n", b"\r\n"),
-        lambda text: text.rstrip(b"\n"),
-        lambda text: b"\xef\xbb\xbf" + text,
-        lambda text: text.replace(b" ", b"\t"),
-        lambda text: text.decode().encode("utf-16"),
-        lambda text: b"# a remark\n" + text.replace(b"\n\n", b"\n\n# another\n"),
-    ],
-    ids=["crlf", "no final newline", "byte order mark", "tabs", "utf-16", "comments"],
-)
-def test_data_that_look_different_but_are_the_same(run, folder, change):
-    reference = json.loads(run(*training(folder, "--json")).stdout)
-    content = change((folder / "train.txt").read_bytes())
-    write(folder, content)
-    options = ["--encoding", "utf-16"] if content[:2] == b"\xff\xfe" else []
-    options += ["--comment", "#"] if content.startswith(b"#") else []
-    result = run(*training(folder, "--json", *options))
-    assert result.exit_code == 0, result.output
-    record = json.loads(result.stdout)
-    assert (record["objective"], record["size"]) == (reference["objective"], reference["size"])
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -518,7 +288,7 @@ def test_data_that_look_different_but_are_the_same(run, folder, change):
         (["--l1", "much"], ["--l1", "'much' is not a valid float"]),
         (["--tol", "0"], ["--tol", "above zero"]),
         (["--time-limit", "-5"], ["--time-limit", "above zero"]),
-        (["--n-jobs", "0"], ["n_jobs must be a whole number and not 0"]),
+        (["--n-jobs", "0"], ["--n-jobs must be a whole number and not 0"]),
         (["--debias=-1"], ["-1"]),
         (["--solver", "lbfgs"], ["lbfgs needs a smooth penalty", "working-set"]),
         (["--solver", "magic"], ["--solver", "owlqn"]),
@@ -535,48 +305,12 @@ def test_bad_options(run, folder, options, said):
     refused(run(*training(folder, *options)), *said)
 
 
-def test_bad_templates(run, folder):
-    (folder / "small.tpl").write_text("U00:%x[0,0]\nU01:%x[0\n")
-    refused(run(*training(folder)), "small.tpl, line 2")
-
-
 def test_files_that_cannot_be_read(run, folder):
     refused(
         run("train", "sequence", folder / "nothing.txt", "-m", folder / "m"), "nothing.txt cannot be read"
     )
     refused(run("train", "sequence", folder, "-m", folder / "m"), "cannot be read", "directory")
     refused(run(*training(folder, "-t", folder)), "directory")
-
-
-def test_models_that_could_not_be_written_are_refused_before_any_work(run, folder, monkeypatch):
-    monkeypatch.setattr(
-        "parsimon.tasks.sequences.training.SequenceTraining.run",
-        lambda *_: pytest.fail("it has begun to work"),
-    )
-    refused(run(*training(folder, "-m", folder / "no/such/folder/a.model")), "there is no directory")
-    refused(run(*training(folder, "-m", folder)), "is a directory")
-    refused(run(*training(folder, "-m", "/dev/full")), "is a device")
-    refused(run(*training(folder, "--log", folder / "no/log.jsonl")), "log.jsonl cannot be written")
-    refused(run(*training(folder, "--log", "/dev/full")), "/dev/full cannot be written", "No space left")
-    refused(run(*training(folder, "--checkpoint", folder / "no/a.ckpt")), "the checkpoint", "no directory")
-
-
-def test_a_folder_without_permission_is_refused_before_any_work(run, folder, monkeypatch):
-    # Where nothing can be made, not even by the superuser, to whom permissions mean little.
-    place = Path("/proc") if Path("/proc/self").exists() else folder / "locked"
-    place.mkdir(mode=0o555, exist_ok=True)
-    monkeypatch.setattr(
-        "parsimon.tasks.sequences.training.SequenceTraining.run",
-        lambda *_: pytest.fail("it has begun to work"),
-    )
-    refused(run(*training(folder, "-m", place / "a.model")), "the model", "cannot be written")
-
-
-@pytest.mark.parametrize("option", ["-m", "--log", "--checkpoint"])
-def test_data_are_not_overwritten(run, folder, option):
-    before = (folder / "train.txt").read_bytes()
-    refused(run(*training(folder, option, folder / "train.txt")), "would be overwritten")
-    assert (folder / "train.txt").read_bytes() == before
 
 
 def test_a_limit_on_memory_that_is_no_size(run, folder):

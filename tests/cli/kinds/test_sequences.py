@@ -1,4 +1,4 @@
-"""Growing from the command line: stages in order, what is said of them, and what is refused."""
+"""Sequences on the command line: what is read, and growing stage by stage."""
 
 from __future__ import annotations
 
@@ -14,9 +14,66 @@ import pytest
 
 from parsimon.features import TemplateSet
 from parsimon.tasks.model_file import load_model
+from refusals import refused
+
+
+def training(folder: Path, *more: object) -> list[object]:
+    files = [folder / "train.txt", "-t", folder / "small.tpl", "-m", folder / "a.model"]
+    return ["train", "sequence", *files, *more]
+
+
+def write(folder: Path, content: bytes) -> None:
+    (folder / "train.txt").write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a b X\nc d X\n\ne Y\n", ["train.txt, line 4", "2 columns", "3"]),
+        (b"", ["train.txt has no tokens"]),
+        (b"\n\n\n", ["train.txt has no tokens"]),
+        (b"a\nb\n", ["train.txt has 1 column", "at least two"]),
+        (b"a X\nb Y\n", ["train.txt has 1 column besides the label", "U02:%x[0,1]", "column 1"]),
+        ("façade X Y\n".encode("latin-1"), ["train.txt, line 1", "UTF-8", "encoding"]),
+    ],
+    ids=["ragged", "empty", "blank", "no label", "template names a missing column", "wrong encoding"],
+)
+def test_bad_training_data(run, folder, content, said):
+    write(folder, content)
+    refused(run(*training(folder)), *said)
+    assert not (folder / "a.model").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace(b"\n", b"\r\n"),
+        lambda text: text.rstrip(b"\n"),
+        lambda text: b"\xef\xbb\xbf" + text,
+        lambda text: text.replace(b" ", b"\t"),
+        lambda text: text.decode().encode("utf-16"),
+        lambda text: b"# a remark\n" + text.replace(b"\n\n", b"\n\n# another\n"),
+    ],
+    ids=["crlf", "no final newline", "byte order mark", "tabs", "utf-16", "comments"],
+)
+def test_data_that_look_different_but_are_the_same(run, folder, change):
+    reference = json.loads(run(*training(folder, "--json")).stdout)
+    content = change((folder / "train.txt").read_bytes())
+    write(folder, content)
+    options = ["--encoding", "utf-16"] if content[:2] == b"\xff\xfe" else []
+    options += ["--comment", "#"] if content.startswith(b"#") else []
+    result = run(*training(folder, "--json", *options))
+    assert result.exit_code == 0, result.output
+    record = json.loads(result.stdout)
+    assert (record["objective"], record["size"]) == (reference["objective"], reference["size"])
+
 
 WORDS = "U00:%x[0,0]\nU01:%x[-1,0]\nU02:%x[0,1]\nB\n"
+
+
 BIGRAMS = "U10:%x[-1,0]/%x[0,0]\nU11:%x[0,0]/%x[0,1]\n"
+
+
 TRIGRAMS = "U20:%x[-1,0]/%x[0,0]/%x[0,1]\nU21:%x[-2,0]/%x[-1,0]/%x[0,0]\n"
 
 
@@ -51,7 +108,7 @@ def test_stages_in_order(run, tables):
     assert model.space.templates == TemplateSet.parse(WORDS + BIGRAMS + TRIGRAMS)
 
 
-def test_what_is_said(shell, tables):
+def test_what_is_said_while_growing(shell, tables):
     more = ["--grow", tables / "bigrams.tpl", "--grow", f"{tables}/trigrams.tpl:2", "--verbose"]
     done = shell(*growing(tables, *more))
     assert done.returncode == 0, done.stderr
@@ -123,7 +180,7 @@ def test_the_log_names_the_stages(run, tables):
         (["--grow", "{}/bigrams.tpl", "--log", "{}/bigrams.tpl"], "would be overwritten"),
     ],
 )
-def test_what_is_refused(run, tables, more, said):
+def test_growing_that_is_refused(run, tables, more, said):
     (tables / "shared.tpl").write_text("U00:%x[1,0]\n")
     (tables / "wide.tpl").write_text("U9:%x[0,7]\n")
     result = run(*growing(tables, *(text.format(tables) for text in more)))

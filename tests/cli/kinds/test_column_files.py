@@ -1,18 +1,18 @@
-"""Labelling from the command line."""
+"""Labels of column files: predicted line by line, and compared."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from parsimon.features import read_columns
+from parsimon.features import read_columns, read_labelled
+from parsimon.metrics import evaluate
 from parsimon.structures.label_schemes import constraints
 from parsimon.tasks.model_file import load_model
+from refusals import refused
 
 
 def rows(text: str) -> list[list[str]]:
@@ -54,43 +54,11 @@ def test_standard_input_and_output(shell, trained, folder):
         assert shell("predict", trained, stdin=stream).stdout == expected
 
 
-def test_a_pipe_is_answered_before_it_is_closed(trained):
-    command = [sys.executable, "-m", "parsimon.cli", "predict", str(trained)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    for _ in range(3):
-        process.stdin.write(b"The DT\ndog NN\n\n")
-        process.stdin.flush()
-        assert [process.stdout.readline() for _ in range(3)] == [b"The DT\tB-NP\n", b"dog NN\tI-NP\n", b"\n"]
-    process.stdin.close()
-    assert process.wait(timeout=60) == 0
-    process.stdout.close()
-
-
 def test_nothing_in_nothing_out(run, shell, trained, folder):
     (folder / "new.txt").write_text("")
     assert run("predict", trained, folder / "new.txt").output == ""
     done = shell("predict", trained, input=b"\n\n")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-
-
-def test_an_output_file_is_complete_or_not_there(run, trained, folder):
-    out = folder / "out.txt"
-    assert run("predict", trained, folder / "new.txt", "-o", out).output == ""
-    assert out.read_text() == run("predict", trained, folder / "new.txt").stdout
-    out.write_text("as it was")
-    before = {path.name for path in folder.iterdir()}
-    (folder / "new.txt").write_text("The DT\ndog NN\n\nbroken\n")
-    assert run("predict", trained, folder / "new.txt", "-o", out).exit_code == 2
-    assert out.read_text() == "as it was"
-    assert {path.name for path in folder.iterdir()} == before
-
-
-def test_an_output_file_may_be_the_input(run, trained, folder):
-    expected = run("predict", trained, folder / "new.txt").stdout
-    assert run("predict", trained, folder / "new.txt", "-o", folder / "new.txt").exit_code == 0
-    assert (folder / "new.txt").read_text() == expected
 
 
 def test_many_blocks_are_like_one(run, trained, folder, monkeypatch):
@@ -144,9 +112,6 @@ def test_labels_that_the_encoding_lacks(run, folder):
     assert "cannot be written in iso8859-1" in result.stderr
 
 
-# --- Probabilities ------------------------------------------------------------------------------------------
-
-
 def test_marginals_add_a_column(run, trained, folder):
     model = load_model(trained)
     X = read_columns(folder / "new.txt")
@@ -184,12 +149,6 @@ def test_minimum_risk_within_a_scheme_and_with_given_labels(run, trained, folder
     assert found[2] == "B-VP"
 
 
-def test_the_best_of_all_are_not_a_matter_of_risk(run, trained, folder):
-    result = run("predict", trained, folder / "new.txt", "--kbest", 2, "--decoding", "minimum-risk")
-    assert result.exit_code == 2
-    assert "--kbest gives the best of all, so there is nothing for --decoding; leave one out" in result.stderr
-
-
 def test_kbest_writes_each_labelling_after_its_rank_and_probability(run, trained, folder):
     model = load_model(trained)
     X = read_columns(folder / "new.txt")
@@ -221,9 +180,6 @@ def test_kbest_and_marginals_together(run, trained, folder):
     single = run("predict", trained, folder / "new.txt", "--marginals").stdout.split("\n\n")[0]
     block = run("predict", trained, folder / "new.txt", "--marginals", "--kbest", 2).stdout.split("\n\n")[0]
     assert block.split("\n", 1)[1] == single
-
-
-# --- Constraints --------------------------------------------------------------------------------------------
 
 
 def test_a_scheme_makes_valid_sequences(run, trained, folder):
@@ -272,17 +228,6 @@ def test_given_labels_and_a_scheme_that_cannot_both_be_are_located(run, trained,
     assert "new.txt, line 4: no labelling of the sequence that starts here" in result.stderr
 
 
-# --- What goes wrong ----------------------------------------------------------------------------------------
-
-
-def failed(result, *said: str) -> None:
-    assert result.exit_code == 2, result.output
-    assert result.stderr.startswith("parsimon: ")
-    assert "Traceback" not in result.stderr
-    for words in said:
-        assert words in result.stderr
-
-
 @pytest.mark.parametrize(
     ("content", "options", "said"),
     [
@@ -308,28 +253,7 @@ def failed(result, *said: str) -> None:
 )
 def test_bad_input(run, trained, folder, content, options, said):
     (folder / "new.txt").write_bytes(content)
-    failed(run("predict", trained, folder / "new.txt", *options), *said)
-
-
-def test_bad_files(run, trained, folder):
-    failed(run("predict", trained, folder / "nothing.txt"), "nothing.txt cannot be read")
-    failed(run("predict", trained, folder), "cannot be read", "directory")
-    failed(run("predict", folder / "nothing.model", folder / "new.txt"), "nothing.model cannot be read")
-    failed(run("predict", folder, folder / "new.txt"), "cannot be read", "directory")
-    failed(run("predict", trained, folder / "new.txt", "-o", folder / "no/out.txt"), "cannot be written")
-
-
-@pytest.mark.parametrize("command", ["predict", "evaluate", "inspect"])
-def test_bad_models(run, trained, folder, command):
-    content = trained.read_bytes()
-    model = folder / "bad.model"
-    arguments = [command, model] if command == "inspect" else [command, model, folder / "test.txt"]
-    for bad in (b"", b"U00:%x[0,0]\nB\n", content[:-10], content[:100], content[:5], os.urandom(500)):
-        model.write_bytes(bad)
-        failed(run(*arguments), "bad.model", "damaged")
-    assert b'\\"format\\": 2,' in content
-    model.write_bytes(content.replace(b'\\"format\\": 2,', b'\\"format\\": 9,'))
-    failed(run(*arguments), "bad.model has format 9", "newer version")
+    refused(run("predict", trained, folder / "new.txt", *options), *said)
 
 
 def test_models_of_ready_made_features_are_for_python(run, folder):
@@ -338,30 +262,118 @@ def test_models_of_ready_made_features_are_for_python(run, folder):
 
     labeler = SequenceLabeler(l1=0.1).fit([[{"w": "a"}, {"w": "b"}]] * 3, [["X", "Y"]] * 3)
     save_model(labeler.model_, folder / "items.model")
-    failed(run("predict", folder / "items.model", folder / "new.txt"), "not on columns", "Python")
+    refused(run("predict", folder / "items.model", folder / "new.txt"), "not on columns", "Python")
     assert run("inspect", folder / "items.model").exit_code == 0
 
 
-def test_a_full_disk(shell, trained, folder):
-    with Path("/dev/full").open("wb") as full:
-        command = [sys.executable, "-m", "parsimon.cli", "predict", str(trained), str(folder / "new.txt")]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
-    assert done.returncode == 2
-    assert done.stderr.decode() == "parsimon: standard output cannot be written: No space left on device.\n"
-    done = shell("predict", trained, folder / "new.txt", "-o", "/dev/full")
-    assert done.returncode == 2
-    assert done.stderr.decode() == "parsimon: /dev/full cannot be written: No space left on device.\n"
-    assert Path("/dev/full").is_char_device()
+@pytest.fixture
+def wrong(folder: Path) -> Path:
+    """Test data on which the model makes mistakes."""
+    path = folder / "wrong.txt"
+    text = (folder / "test.txt").read_text()
+    path.write_text(text.replace("dog NN I-NP", "dog NN B-NP").replace("Paris NNP B-NP", "Paris NNP O"))
+    return path
 
 
-def test_a_closed_pipe_is_no_trouble(trained, folder):
-    (folder / "new.txt").write_text((folder / "new.txt").read_text() * 50_000)
-    command = [sys.executable, "-m", "parsimon.cli", "predict", str(trained), str(folder / "new.txt")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    assert process.stdout.readline() == b"The DT\tB-NP\n"
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    assert process.wait(timeout=60) == 141
-    process.stderr.close()
+def test_it_prints_what_conlleval_prints(run, trained, wrong):
+    X, y = read_labelled(wrong)
+    expected = evaluate(list(y), list(load_model(trained).predict_columns(X)))
+    result = run("evaluate", trained, wrong)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == expected.conlleval()
+    assert 0 < expected.f1 < 1
+
+
+def test_json_has_fractions(run, trained, wrong):
+    X, y = read_labelled(wrong)
+    expected = evaluate(list(y), list(load_model(trained).predict_columns(X)))
+    record = json.loads(run("evaluate", trained, wrong, "--json").stdout)
+    for name in ("accuracy", "precision", "recall", "f1"):
+        assert record["scores"][name] == getattr(expected, name)
+    assert record["details"]["scored"] == "spans"
+    assert record["details"]["per_type"]["NP"]["gold"] == expected.per_type["NP"].gold
+    assert sum(map(sum, record["details"]["confusion"])) == record["scores"]["tokens"] == expected.tokens
+
+
+def test_raw_scores_tokens(run, trained, wrong):
+    X, y = read_labelled(wrong)
+    expected = evaluate(list(y), list(load_model(trained).predict_columns(X)), raw=True)
+    assert run("evaluate", trained, wrong, "--raw").stdout == expected.conlleval()
+    assert (
+        json.loads(run("evaluate", trained, wrong, "--raw", "--json").stdout)["scores"]["f1"] == expected.f1
+    )
+
+
+def test_the_confusion_table(run, trained, wrong):
+    text = run("evaluate", trained, wrong, "--confusion").stdout
+    report, matrix, confusions = text.split("\n\n")
+    assert report + "\n" == run("evaluate", trained, wrong).stdout
+    header, *lines = matrix.splitlines()
+    assert header.split()[3:] == [line.split()[0] for line in lines]
+    assert confusions.splitlines()[0].split() == ["tokens", "of", "errors", "gold", "predicted"]
+    assert confusions.splitlines()[1].split()[2:] == ["B-NP", "I-NP"]
+
+
+def test_no_confusion(run, trained, folder):
+    assert "no token has a wrong label" in run("evaluate", trained, folder / "test.txt", "--confusion").stdout
+
+
+def test_labels_that_mark_no_spans_get_a_line_each(run, folder):
+    tags = (folder / "train.txt").read_text().replace("B-", "").replace("I-", "")
+    (folder / "tags.txt").write_text(tags)
+    (folder / "wrong.txt").write_text(tags.replace("saw VBD VP", "saw VBD NP"))
+    run("train", "sequence", folder / "tags.txt", "-m", folder / "tags.model", "--l1", "0.1")
+    text = run("evaluate", folder / "tags.model", folder / "wrong.txt").stdout
+    table = {fields[0]: fields[1:] for fields in map(str.split, text.splitlines()[3:])}
+    assert table.keys() == {"label", "NP", "VP", "PP", "O", "mean"}
+    assert table["PP"][:3] == ["100.00%"] * 3
+    assert table["VP"][0] != "100.00%"
+    record = json.loads(run("evaluate", folder / "tags.model", folder / "wrong.txt", "--json").stdout)
+    assert record["details"]["scored"] == "labels"
+    scores = record["details"]["per_label"].values()
+    for name in ("precision", "recall", "f1"):
+        assert record["scores"][name] == pytest.approx(sum(s[name] for s in scores) / len(scores))
+    assert f"{100 * record['scores']['accuracy']:.2f}%" in text
+
+
+def test_unknown_labels_count_as_wrong_and_are_mentioned(run, trained, folder):
+    exact = json.loads(run("evaluate", trained, folder / "test.txt", "--json").stdout)
+    text = (folder / "test.txt").read_text()
+    (folder / "test.txt").write_text(text.replace("in IN B-PP", "in IN B-LST"))
+    result = run("evaluate", trained, folder / "test.txt", "--json")
+    assert result.exit_code == 0
+    assert "1 token with a label that the model does not know (B-LST); it counts as wrong" in result.stderr
+    record = json.loads(result.stdout)
+    record, exact = record["scores"], exact["scores"]
+    assert record["correct_tokens"] == exact["correct_tokens"] - 1
+    assert record["tokens"] == exact["tokens"]
+
+
+def test_many_blocks_are_scored_like_one(run, trained, wrong, monkeypatch):
+    wrong.write_text(wrong.read_text() * 10)
+    whole = run("evaluate", trained, wrong, "--json").stdout
+    monkeypatch.setattr("parsimon.features.columns.BLOCK", 100)
+    assert run("evaluate", trained, wrong, "--json").stdout == whole
+
+
+def test_scoring_standard_input(shell, trained, wrong):
+    done = shell("evaluate", trained, "-", input=wrong.read_bytes())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == shell("evaluate", trained, wrong).stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "test.txt has no tokens"),
+        ("a b X\nc d\n", "test.txt, line 2"),
+        ("a b\nc d\n", "test.txt has 2 columns, but the model looks at 2 and needs one more"),
+    ],
+    ids=["empty", "ragged", "no labels"],
+)
+def test_bad_test_data(run, trained, folder, content, said):
+    (folder / "test.txt").write_text(content)
+    result = run("evaluate", trained, folder / "test.txt")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("parsimon: ")
+    assert said in result.stderr

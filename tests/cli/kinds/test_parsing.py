@@ -1,4 +1,4 @@
-"""`parsimon train parser`, and the other commands given a parser."""
+"""Parsers on the command line: training, trees, scores and features."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def test_templates_are_selected(place, run):
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     record = json.loads(result.stdout)
-    assert record["candidate_templates"] == 684
-    assert 0 < record["templates"] <= 14
+    assert record["size"]["candidate_templates"] == 684
+    assert 0 < record["size"]["templates"] <= 14
     shown = run("inspect", place / "m").stdout
     assert "templates by  sparseptron" in shown
 
@@ -91,8 +91,8 @@ def test_ways_to_train(place, run, options):
     )
     assert result.exit_code == 0, result.output
     scores = json.loads(run("evaluate", place / "m", place / "test.conllu", "--json").stdout)
-    assert scores["all_words"]["uas"] == 1.0
-    assert scores["all_words"]["las"] == (0.0 if "none" in options else 1.0)
+    assert scores["scores"]["uas"] == 1.0
+    assert scores["scores"]["las"] == (0.0 if "none" in options else 1.0)
 
 
 def test_predictions_keep_everything_else(place, model, run):
@@ -167,7 +167,7 @@ def test_evaluation(place, model, run):
     assert "without punctuation" in text
     assert "arc length" in text
     record = json.loads(run("evaluate", model, place / "test.conllu", "--json").stdout)
-    assert record["all_words"]["uas"] == 1.0
+    assert record["scores"]["uas"] == record["details"]["all_words"]["uas"] == 1.0
 
 
 def test_looking_into_a_parser(model, run):
@@ -177,8 +177,8 @@ def test_looking_into_a_parser(model, run):
     of_relation = run("inspect", model, "--label", "subj", "--top", 3).stdout
     assert of_relation.count("subj  ") >= 3
     record = json.loads(run("inspect", model, "--json").stdout)
-    assert len(record["heaviest"]) == record["features"]
-    assert sorted(record["labels"]) == ["det", "obj", "pobj", "prep", "root", "subj"]
+    assert len(record["details"]["heaviest"]) == record["size"]["features"]
+    assert sorted(record["details"]["label_names"]) == ["det", "obj", "pobj", "prep", "root", "subj"]
     assert run("inspect", model, "--template", "h.upos+m.upos").exit_code == 0
 
 
@@ -230,9 +230,6 @@ def test_mistakes(place, model, shell, command, what):
     assert len(result.stderr.decode().strip().splitlines()) == 1
 
 
-# --- Safety -------------------------------------------------------------------------------------------------
-
-
 def slow(place: Path, model: Path, *more: object) -> list[str]:
     """Training that takes some seconds, and keeps what it has all the time."""
     train, dev = place / "large.conllu", place / "test.conllu"
@@ -282,9 +279,7 @@ def test_ctrl_c_keeps_the_best_model_and_the_way_on(place, run):
     assert "Traceback" not in stderr.decode()
     assert "interrupted" in stdout.decode()
     assert json.loads(log.read_text().splitlines()[-1])["status"] == "interrupted"
-    assert (
-        json.loads(run("evaluate", model, place / "test.conllu", "--json").stdout)["all_words"]["uas"] > 0.5
-    )
+    assert json.loads(run("evaluate", model, place / "test.conllu", "--json").stdout)["scores"]["uas"] > 0.5
 
     subprocess.run(slow(place, model, "--resume"), check=True, capture_output=True, timeout=300)
     subprocess.run(slow(place, whole, "-q"), check=True, timeout=300)

@@ -1,13 +1,118 @@
-"""Looking into models from the command line."""
+"""What labellers share: options, penalties, templates and a look inside."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from parsimon import inspect as look
 from parsimon.tasks.model_file import load_model
+from refusals import refused
+
+
+def training(folder: Path, *more: object) -> list[object]:
+    files = [folder / "train.txt", "-t", folder / "small.tpl", "-m", folder / "a.model"]
+    return ["train", "sequence", *files, *more]
+
+
+def test_options_reach_training(run, folder):
+    options = ["--l1", "0.2", "--l2", "0.01", "--candidates", "seen", "--cutoff", "2", "--no-penalize-bias"]
+    assert run(*training(folder, *options, "--solver", "owlqn", "--max-iter", "7")).exit_code == 0
+    info = load_model(folder / "a.model").info
+    assert (info["l1"], info["l2"], info["candidates"], info["solver"]) == (0.2, 0.01, "seen", "owlqn")
+    assert info["penalize_bias"] is False
+    assert "iterations" in info["status"]
+
+
+def test_the_default_templates_are_the_preset_words(run, folder):
+    assert run("train", "sequence", folder / "train.txt", "-m", folder / "b.model").exit_code == 0
+    from parsimon.features import get_preset
+
+    assert load_model(folder / "b.model").space.templates == get_preset("words")
+
+
+@pytest.mark.parametrize("loss", ["hinge", "perceptron"])
+def test_other_losses(run, folder, loss):
+    result = run(*training(folder, "--loss", loss, "--max-iter", 20))
+    assert result.exit_code == 0, result.output
+    assert load_model(folder / "a.model").info["loss"] == loss
+
+
+def test_debias_refits_what_is_left(run, folder):
+    run(*training(folder, "--l1", 2))
+    shrunk = load_model(folder / "a.model")
+    for value, strength in ((["--debias"], 0.5), (["--debias=0.3"], 0.3)):
+        assert run(*training(folder, "--l1", 2, *value)).exit_code == 0
+        refit = load_model(folder / "a.model")
+        assert refit.info["debias"] == strength
+        assert len(refit.weights) <= len(shrunk.weights)
+        assert abs(refit.weights).sum() > abs(shrunk.weights).sum()
+
+
+@pytest.mark.parametrize("groups", ["template", "attribute", "label"])
+def test_group_lasso(run, folder, groups):
+    result = run(*training(folder, "--group-lasso", 0.5, "--groups", groups))
+    assert result.exit_code == 0, result.output
+    info = load_model(folder / "a.model").info
+    assert (info["l1"], info["l2"]) == (0.0, 1e-5)
+    assert info["kkt"] is not None
+
+
+def test_mira_has_no_penalty_unless_one_is_named(run, folder):
+    assert run(*training(folder, "--solver", "mira", "--loss", "hinge", "--max-iter", 3)).exit_code == 0
+    info = load_model(folder / "a.model").info
+    assert (info["l1"], info["l2"], len(info["history"])) == (0.0, 0.0, 3)
+    assert run(*training(folder, "--solver", "mira", "--loss", "hinge", "--l2", 0.1)).exit_code == 0
+    assert load_model(folder / "a.model").info["l2"] == 0.1
+
+
+@pytest.mark.parametrize("method", [("sgd", "perceptron"), ("sgd-l1", "log")])
+def test_the_seed_is_that_of_online_learning(run, folder, method):
+    def weights(seed):
+        solver, loss = method
+        run(*training(folder, "--solver", solver, "--loss", loss, "--max-iter", 2, "--random-state", seed))
+        return load_model(folder / "a.model").weights.tolist()
+
+    assert weights(1) == weights(1) != weights(2)
+
+
+def test_sgd_l1_has_the_usual_penalty(run, folder):
+    options = ("--solver", "sgd-l1", "--max-iter", 4, "--dev", folder / "test.txt", "--debias")
+    assert run(*training(folder, *options)).exit_code == 0
+    info = load_model(folder / "a.model").info
+    assert (info["solver"], info["l1"], info["l2"]) == ("sgd-l1", 0.5, 1e-5)
+    assert [event["phase"] for event in info["history"]].count("sgd-l1") == 4
+
+
+def test_partial_labels(run, folder):
+    text = (folder / "train.txt").read_text().replace("I-NP", "?").replace("B-PP", "_")
+    (folder / "train.txt").write_text(text)
+    assert run(*training(folder, "--unknown", "?", "--unknown", "_")).exit_code == 0
+    assert set(load_model(folder / "a.model").labels) == {"B-NP", "B-VP", "I-VP", "O"}
+
+
+def test_partial_labels_need_a_loss_that_can_take_them(run, folder):
+    result = run(*training(folder, "--unknown", "O", "--loss", "hinge"))
+    assert result.exit_code == 2
+    assert "use the log loss" in result.stderr
+
+
+def test_a_warm_start_takes_fewer_iterations(run, folder):
+    assert run(*training(folder, "--l1", 0.1)).exit_code == 0
+    (folder / "a.model").rename(folder / "first.model")
+    cold = json.loads(run(*training(folder, "--l1", 0.1, "--json")).stdout)
+    warm = json.loads(
+        run(*training(folder, "--l1", 0.1, "--json", "--initial", folder / "first.model")).stdout
+    )
+    assert warm["iterations"] < cold["iterations"]
+    assert warm["objective"] == pytest.approx(cold["objective"], rel=1e-4)
+
+
+def test_bad_templates(run, folder):
+    (folder / "small.tpl").write_text("U00:%x[0,0]\nU01:%x[0\n")
+    refused(run(*training(folder)), "small.tpl, line 2")
 
 
 def test_json_has_counts_and_everything_else(run, trained):
@@ -109,16 +214,3 @@ def test_a_page(run, trained, tmp_path):
     assert "Training history" in text
     run("inspect", trained, "--html", page, "--label", "B-VP")
     assert page.read_text(encoding="utf-8").count("<section>") == 1
-
-
-def test_pages_that_cannot_be(run, trained, tmp_path):
-    for more, what in (
-        (["--html", tmp_path / "no" / "a.html"], "cannot be written"),
-        (["--html", tmp_path / "a.html", "--json"], "--html and --json"),
-        (["--html", tmp_path / "a.html", "--label", "B-XY"], "the model has no label 'B-XY'"),
-        (["--html", tmp_path / "a.html", "--template", "U30"], "the model has no template 'U30'"),
-    ):
-        result = run("inspect", trained, *more)
-        assert result.exit_code == 2
-        assert what in result.stderr
-        assert not (tmp_path / "a.html").exists()

@@ -1,0 +1,91 @@
+"""Where results go: whole files or none, full disks, and targets that are refused before any work."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from refusals import refused
+
+
+def training(folder: Path, *more: object) -> list[object]:
+    files = [folder / "train.txt", "-t", folder / "small.tpl", "-m", folder / "a.model"]
+    return ["train", "sequence", *files, *more]
+
+
+def test_nothing_but_the_model_is_left(run, folder):
+    before = {path.name for path in folder.iterdir()}
+    assert run(*training(folder)).exit_code == 0
+    assert {path.name for path in folder.iterdir()} == before | {"a.model"}
+
+
+def test_models_that_could_not_be_written_are_refused_before_any_work(run, folder, monkeypatch):
+    monkeypatch.setattr(
+        "parsimon.tasks.sequences.training.SequenceTraining.run",
+        lambda *_: pytest.fail("it has begun to work"),
+    )
+    refused(run(*training(folder, "-m", folder / "no/such/folder/a.model")), "there is no directory")
+    refused(run(*training(folder, "-m", folder)), "is a directory")
+    refused(run(*training(folder, "-m", "/dev/full")), "is a device")
+    refused(run(*training(folder, "--log", folder / "no/log.jsonl")), "log.jsonl cannot be written")
+    refused(run(*training(folder, "--log", "/dev/full")), "/dev/full cannot be written", "No space left")
+    refused(run(*training(folder, "--checkpoint", folder / "no/a.ckpt")), "the checkpoint", "no directory")
+
+
+def test_a_folder_without_permission_is_refused_before_any_work(run, folder, monkeypatch):
+    # Where nothing can be made, not even by the superuser, to whom permissions mean little.
+    place = Path("/proc") if Path("/proc/self").exists() else folder / "locked"
+    place.mkdir(mode=0o555, exist_ok=True)
+    monkeypatch.setattr(
+        "parsimon.tasks.sequences.training.SequenceTraining.run",
+        lambda *_: pytest.fail("it has begun to work"),
+    )
+    refused(run(*training(folder, "-m", place / "a.model")), "the model", "cannot be written")
+
+
+@pytest.mark.parametrize("option", ["-m", "--log", "--checkpoint"])
+def test_data_are_not_overwritten(run, folder, option):
+    before = (folder / "train.txt").read_bytes()
+    refused(run(*training(folder, option, folder / "train.txt")), "would be overwritten")
+    assert (folder / "train.txt").read_bytes() == before
+
+
+def test_an_output_file_is_complete_or_not_there(run, trained, folder):
+    out = folder / "out.txt"
+    assert run("predict", trained, folder / "new.txt", "-o", out).output == ""
+    assert out.read_text() == run("predict", trained, folder / "new.txt").stdout
+    out.write_text("as it was")
+    before = {path.name for path in folder.iterdir()}
+    (folder / "new.txt").write_text("The DT\ndog NN\n\nbroken\n")
+    assert run("predict", trained, folder / "new.txt", "-o", out).exit_code == 2
+    assert out.read_text() == "as it was"
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_an_output_file_may_be_the_input(run, trained, folder):
+    expected = run("predict", trained, folder / "new.txt").stdout
+    assert run("predict", trained, folder / "new.txt", "-o", folder / "new.txt").exit_code == 0
+    assert (folder / "new.txt").read_text() == expected
+
+
+def test_a_full_disk(shell, trained, folder):
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "parsimon.cli", "predict", str(trained), str(folder / "new.txt")]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+    assert done.stderr.decode() == "parsimon: standard output cannot be written: No space left on device.\n"
+    done = shell("predict", trained, folder / "new.txt", "-o", "/dev/full")
+    assert done.returncode == 2
+    assert done.stderr.decode() == "parsimon: /dev/full cannot be written: No space left on device.\n"
+    assert Path("/dev/full").is_char_device()
+
+
+def test_a_full_disk_behind_standard_output(trained, folder):
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "parsimon.cli", "evaluate", str(trained), str(folder / "test.txt")]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+    assert done.stderr.decode() == "parsimon: the output cannot be written: No space left on device.\n"
