@@ -14,7 +14,7 @@ from parsimon.losses import Hinge, Log, Perceptron, SmoothedHinge, get_loss
 from parsimon.penalties import L2
 from parsimon.tasks.fingerprint import fingerprint
 from parsimon.tasks.matrices.flat import flat_problem
-from parsimon.tasks.sequences.training import Labelled, SequenceTraining
+from parsimon.tasks.sequences.training import SequenceTraining
 
 
 def test_costs_by_name() -> None:
