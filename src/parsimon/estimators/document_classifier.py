@@ -229,7 +229,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         own = {
             "penalty": self._penalty_of_columns(training.chosen_penalty, n_columns),
             "solver": training.chosen_solver,
-            "max_iter": training.rounds,
+            "max_iter": training.iterations,
         }
         shared = values_of(MatrixTraining, training)
         for name in ("l1", "l2", "groups", "group_weight"):  # the penalty has them

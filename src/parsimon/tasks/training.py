@@ -30,7 +30,7 @@ from parsimon.memory import at_most, parse_size
 from parsimon.penalties import L2, never_dropped
 from parsimon.penalties.base import ElasticPenalty
 from parsimon.penalties.groupings import FeatureDescriptions
-from parsimon.problem import InMemoryProblem
+from parsimon.problem import Problem
 from parsimon.selection import Candidates, Selected, Selection
 from parsimon.solvers import LBFGS, Event, Monitor, Result, Solver, Status, Validation, Weights, drive
 from parsimon.solvers.base import thin_history
@@ -73,7 +73,7 @@ class Task(Protocol[Model_co]):
     """A learning problem and the meaning of its features."""
 
     @property
-    def problem(self) -> InMemoryProblem:
+    def problem(self) -> Problem:
         """Σ loss + Ω."""
         ...
 
@@ -165,20 +165,30 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
 
     # ---- what subclasses call ---------------------------------------------------------------------------------
 
+    @property
+    def chosen_solver(self) -> str | Solver:
+        """The solver of the options, or what a task prefers where that is `auto`."""
+        return self.solver
+
+    @property
+    def iterations(self) -> int | None:
+        """The limit of iterations of a fit: that of the options, or a task's own where there is none."""
+        return self.max_iter
+
     def solver_for(self, task: Task[Any]) -> Solver:
         """The solver, set up for the problem of a task."""
         return self.set_up(task.problem, task.features)
 
     def set_up(
         self,
-        problem: InMemoryProblem,
+        problem: Problem,
         features: FeatureDescriptions | None = None,
         *,
         unit: int | None = None,
     ) -> Solver:
         """The solver, set up for a problem."""
         return set_up_solver(
-            self.solver,
+            self.chosen_solver,
             problem,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -210,7 +220,7 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
             solver,
             task.problem,
             Weights.zeros(task.problem.n_features) if start is None else start,
-            max_iter=self.max_iter if max_iter is None else max_iter,
+            max_iter=self.iterations if max_iter is None else max_iter,
             validation=None if dev is None else self.validation(task, dev, solver),
             history=history,
         )
@@ -330,7 +340,7 @@ class Run:
         self,
         name: str,
         solver: Solver,
-        problem: InMemoryProblem,
+        problem: Problem,
         start: Weights,
         *,
         max_iter: int | None = None,
@@ -370,10 +380,8 @@ class Run:
         )
         resumable = is_resumable(solver)
         whole = whole or not resumable
-        running = self._kept.running.get(name)
-        if running is not None and resumable:
-            start = running.take_up(monitor)
-            self._check_size(start, problem)
+        if resumable:
+            start = self._taken_up(name, start, monitor, problem)
         self.watch.fit(max_iter, tolerance_of(solver) if start.n_active == 0 else None)
         if whole:
             monitor.checkpoint, monitor.checkpoint_every = self._write_when_due, 0.0
@@ -388,19 +396,36 @@ class Run:
         if whole:  # in the form in which a checkpoint returns it
             result = replace(result, weights=result.weights.nonzero())
         if result.status not in CUT_SHORT or result.status in proper_end:
-            self._kept.finished[name] = Finished(result)
-            self._kept.running.pop(name, None)
-            if not needed:
-                self._write()
-            elif whole:
-                self._write_when_due()
+            self._finish(name, result, at_once=not needed)
         elif whole:
-            if resumable and not needed and not proper_end:
-                self._kept.running[name] = Running.of(name, result.weights, monitor)
-            self._write()
+            goes_on = resumable and not needed and not proper_end
+            self._cut_short(name, result, monitor, goes_on=goes_on)
         return result
 
-    def _check_size(self, weights: Weights, problem: InMemoryProblem) -> None:
+    def _taken_up(self, name: str, start: Weights, monitor: Monitor, problem: Problem) -> Weights:
+        """Where a fit starts: where it was left, if the checkpoint has it."""
+        running = self._kept.running.get(name)
+        if running is not None:
+            start = running.take_up(monitor)
+            self._check_size(start, problem)
+        return start
+
+    def _finish(self, name: str, result: Result, *, at_once: bool) -> None:
+        """Keeps the result of a fit that has come to its end; many short ones are written now and then."""
+        self._kept.finished[name] = Finished(result)
+        self._kept.running.pop(name, None)
+        if at_once:
+            self._write()
+        else:
+            self._write_when_due()
+
+    def _cut_short(self, name: str, result: Result, monitor: Monitor, *, goes_on: bool) -> None:
+        """Keeps what is finished, and where this fit stopped, if it can go on from there."""
+        if goes_on:
+            self._kept.running[name] = Running.of(name, result.weights, monitor)
+        self._write()
+
+    def _check_size(self, weights: Weights, problem: Problem) -> None:
         if weights.n_features != problem.n_features:
             raise ParsimonError(
                 f"{self._path} is damaged: it has {weights.n_features} features, "
@@ -436,7 +461,7 @@ def debiased(task: Task[Any], result: Result, l2: float, run: Run) -> Result:
     """Refits the remaining features by L-BFGS, with an L2 penalty of strength `l2` in place of the penalty."""
     kept = result.weights.nonzero()
     assert kept.features is not None
-    problem = replace(task.problem.restrict(kept.features), penalty=L2(l2))
+    problem = task.problem.restrict(kept.features).with_penalty(L2(l2))
     run.phase("debiasing")
     refit = run.fit(
         "debias",
@@ -481,19 +506,19 @@ def along_path(
     """Models for decreasing strengths of the penalty, each with a warm start from the one before."""
     weights = Weights.zeros(task.problem.n_features)
     for strength in sorted(strengths, reverse=True):
-        scaled: Any = replace(task.problem, penalty=task.problem.penalty.scaled(strength))
+        scaled = task.problem.with_penalty(task.problem.penalty.scaled(strength))
         here: Any = replace(task, problem=scaled)  # type: ignore[type-var]
         result = training.solve(here, weights)
         weights = result.weights
         yield strength, here.model(result, training.describe(here, result))
 
 
-def largest_strength(problem: InMemoryProblem) -> float:
+def largest_strength(problem: Problem) -> float:
     """The smallest strength of the penalty at which every weight that it can drop is zero."""
     free = never_dropped(problem.penalty, problem.n_features)
     values: Array = np.zeros(len(free))
     if len(free):
-        alone = replace(problem.restrict(free), penalty=L2(0.0))
+        alone = problem.restrict(free).with_penalty(L2(0.0))
         values = drive(LBFGS(), alone, Weights(values, None, len(free))).weights.dense()
     _, gradient = problem.loss_and_gradient(Weights(values, free, problem.n_features))
     gradient[free] = 0.0  # up to rounding

@@ -26,7 +26,7 @@ def test_choices_are_those_that_there_are() -> None:
 def test_defaults() -> None:
     training = DocumentTraining()
     assert (training.penalty, training.patience, training.seed, training.n_threads) == ("sentence", 20, 0, 1)
-    assert DocumentTraining(stopping="paper").rounds == 100
+    assert DocumentTraining(stopping="paper").iterations == 100
     assert {each.section for each in options_of(DocumentTraining).values()} <= set(SECTIONS)
 
 

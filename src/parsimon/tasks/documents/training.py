@@ -18,8 +18,7 @@ from parsimon.penalties import ElasticNet, Penalty, SentenceLasso
 from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groupings import ByTemplate
 from parsimon.problem import InMemoryProblem
-from parsimon.solvers import ADMM, Event, Result, Solver, Validation, Weights
-from parsimon.solvers.choice import set_up_solver
+from parsimon.solvers import ADMM, Result, Solver, Validation, Weights
 from parsimon.tasks.documents.features import ByUnit, DocumentFeatures, OfWords
 from parsimon.tasks.documents.model import DocumentModel
 from parsimon.tasks.documents.options import DocumentOptions
@@ -224,35 +223,9 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
         return ADMM(tol, self.rho, stopping, threads=self.n_threads)
 
     @property
-    def rounds(self) -> int | None:
-        """The limit of iterations: the paper's stopping has one anyway."""
+    def iterations(self) -> int | None:
+        """The limit of iterations; with the paper's stopping there is one anyway."""
         return ROUNDS if self.stopping == "paper" and self.max_iter is None else self.max_iter
-
-    def solver_for(self, task: Task[DocumentModel]) -> Solver:
-        """The solver, set up for a problem."""
-        return set_up_solver(
-            self.chosen_solver,
-            task.problem,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=self.seed,
-            n_threads=self.n_threads,
-        )
-
-    def solve(
-        self,
-        task: Task[DocumentModel],
-        start: Weights | None = None,
-        run: Run | None = None,
-        *,
-        dev: Any = None,
-        name: str = "fit",
-        max_iter: int | None = None,
-        history: Sequence[Event] = (),
-    ) -> Result:
-        """The weights, after the paper's rounds at most if it stops as in the paper."""
-        most = self.rounds if max_iter is None else max_iter
-        return super().solve(task, start, run, dev=dev, name=name, max_iter=most, history=history)
 
     def validation(self, task: Task[DocumentModel], dev: Any, solver: Solver) -> Validation:
         """Scores at every iteration."""

@@ -104,7 +104,7 @@ def fit_one(
         mine.solver_for(here),
         here.problem,
         Weights.zeros(here.problem.n_features) if start is None else start,
-        max_iter=mine.rounds,
+        max_iter=mine.iterations,
         validation=watch if stopped else None,
     )
     at = len(result.history)

@@ -14,7 +14,7 @@ from parsimon.errors import ParsimonError
 from parsimon.losses import Loss, get_loss
 from parsimon.penalties.base import Penalty
 from parsimon.penalties.groups import Groups
-from parsimon.problem import Batch, InMemoryProblem
+from parsimon.problem import Batch, InMemoryProblem, Problem
 from parsimon.solvers import Result, Weights
 from parsimon.solvers.duality_gap import duality_gap
 from parsimon.structures.flat import Flat, Real
@@ -140,7 +140,7 @@ def closeness_on(X: Any, gold: Array, *, bias: bool = True) -> Callable[[Weights
     return score
 
 
-def with_gap(problem: InMemoryProblem, result: Result) -> Result:
+def with_gap(problem: Problem, result: Result) -> Result:
     """The result with its duality gap, where there is one: how far above the optimum it is at most."""
     gap = duality_gap(problem, result.weights.dense()) if result.gap is None else result.gap
     return replace(result, gap=gap if gap is not None and np.isfinite(gap) else None)
