@@ -26,7 +26,7 @@ def some() -> Any:
 
 
 def optimum(some: Any, penalty: Any, solver: str, tol: float = 1e-6) -> dict[str, Any]:
-    training = SequenceTraining(penalty=penalty, solver=solver, tol=tol, candidates="seen", threads=2)
+    training = SequenceTraining(penalty=penalty, solver=solver, tol=tol, candidates="seen", n_jobs=2)
     return training.fit(TemplateFeatures(get_preset("chunking")), *some).info
 
 
