@@ -32,12 +32,12 @@ def test_the_gap_bounds_what_is_left(n_labels: int, strength: float, l1: float, 
     penalty = GroupLasso(strength, toy.groups, l1=l1, l2=l2) if strength else ElasticNet(l1, l2)
     problem = toy.problem(penalty)
     optimum, random = toy.optimum(strength, l1, l2), np.random.default_rng(0)
-    for size in (0.0, 0.1, 1.0):
-        w = size * random.normal(size=problem.n_features)
+    best = solved(problem, ProximalNewton(tol=1e-9))
+    anywhere = [size * random.normal(size=problem.n_features) for size in (0.0, 0.1, 1.0)]
+    for w in [*anywhere, *(share * best.weights.dense() for share in (0.5, 0.9, 0.99))]:
         gap = duality_gap(problem, w)
         assert gap is not None
         assert problem.objective(w) - optimum <= gap * (1 + 1e-9) + 1e-6
-    best = solved(problem, ProximalNewton(tol=1e-9))
     gap = duality_gap(problem, best.weights.dense())
     assert gap is not None
     assert 0 <= gap <= 1e-4 * optimum

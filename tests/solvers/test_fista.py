@@ -75,8 +75,8 @@ def test_what_was_learnt_of_the_curvature_is_kept() -> None:
 def test_momentum_is_worth_its_evaluations() -> None:
     """Plain proximal gradient steps with the same constant have not come as near when FISTA has converged."""
     toy = TOYS["real values"]
-    problem = toy.problem("log", OverlappingGroupLasso(0.02, crossing(toy.index.n_features)))
-    result = solve(FISTA(tol=1e-8), problem, max_iter=20_000)
+    problem = toy.problem("log", OverlappingGroupLasso(0.1, crossing(toy.index.n_features)))
+    result = solve(FISTA(tol=1e-6), problem, max_iter=20_000)
     x, lipschitz = np.zeros(problem.n_features), Lipschitz()
     steps = problem.penalty.even_steps(1 / (problem.evaluate(x, curvature=True).curvature + 1.0))
     for _ in range(len(result.history)):
