@@ -159,14 +159,14 @@ class Parsimon:
         command: list[str | Path] = [str(found("parsimon", self.program)), "train", "sequence", task.train]
         command += ["-t", task.templates, "-m", model, "--log", log, "--quiet"]
         command += ["--l1", str(task.rho1), "--l2", str(task.rho2), "--candidates", self.pairs]
-        command += ["--threads", str(self.threads(task))]
+        command += ["--n-jobs", str(self.threads(task))]
         command += [] if task.tol is None else ["--tol", str(task.tol)]
         command += [] if task.max_iter is None else ["--max-iter", str(task.max_iter)]
         done = run(command, limit=task.limit)
         curve, end = read_log(log)
         return Trained(
             curve=curve,
-            features=end["candidate_features"],
+            features=end["size"]["candidate_features"],
             model=model,
             model_bytes=model.stat().st_size,
             seconds=done.seconds,
@@ -178,7 +178,7 @@ class Parsimon:
     def label(self, model: Path, templates: Path, source: Path, target: Path, threads: int) -> Labelled:
         """From the start of the process to its end."""
         command: list[str | Path] = [str(found("parsimon", self.program)), "predict", model, source]
-        return Labelled({WHOLE: run([*command, "-o", target, "--threads", str(threads)]).seconds})
+        return Labelled({WHOLE: run([*command, "-o", target, "--n-jobs", str(threads)]).seconds})
 
 
 def read_log(log: Path) -> tuple[list[Point], dict[str, Any]]:

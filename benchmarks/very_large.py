@@ -146,7 +146,7 @@ def train_ours(task: Task, solver: str) -> Trained:
     model, log = fresh(task.work / f"{name}.model"), fresh(task.work / f"{name}.jsonl")
     command = [str(found("parsimon", options.parsimon)), "train", "sequence", str(task.train)]
     command += ["-t", str(task.templates), "-m", str(model), "--log", str(log), "--quiet", "--solver", solver]
-    command += ["--l1", str(options.rho1), "--l2", str(options.rho2), "--threads", str(options.threads)]
+    command += ["--l1", str(options.rho1), "--l2", str(options.rho2), "--n-jobs", str(options.threads)]
     if task.algorithm == "owlqn":
         command += ["--tol", str(options.tol)]
     else:
@@ -157,7 +157,7 @@ def train_ours(task: Task, solver: str) -> Trained:
     if task.algorithm != "owlqn":  # the first epoch is told of when it is over
         between.insert(0, curve[0].seconds)
     trained = Trained(
-        f"Parsimon, {solver}", curve, between, end["candidate_features"], done.seconds, done.peak_mb
+        f"Parsimon, {solver}", curve, between, end["size"]["candidate_features"], done.seconds, done.peak_mb
     )
     return with_value(trained, task, "parsimon", model)
 
