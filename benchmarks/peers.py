@@ -166,7 +166,7 @@ class Parsimon:
         curve, end = read_log(log)
         return Trained(
             curve=curve,
-            features=end["candidate_features"],
+            features=end["size"]["candidate_features"],
             model=model,
             model_bytes=model.stat().st_size,
             seconds=done.seconds,

@@ -157,7 +157,7 @@ def train_ours(task: Task, solver: str) -> Trained:
     if task.algorithm != "owlqn":  # the first epoch is told of when it is over
         between.insert(0, curve[0].seconds)
     trained = Trained(
-        f"Parsimon, {solver}", curve, between, end["candidate_features"], done.seconds, done.peak_mb
+        f"Parsimon, {solver}", curve, between, end["size"]["candidate_features"], done.seconds, done.peak_mb
     )
     return with_value(trained, task, "parsimon", model)
 

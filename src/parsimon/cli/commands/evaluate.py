@@ -25,7 +25,7 @@ EXAMPLES = """
 Examples:
   parsimon evaluate chunk.model test.txt
   parsimon evaluate chunk.model test.txt --confusion
-  parsimon evaluate chunk.model test.txt --json | jq .f1
+  parsimon evaluate chunk.model test.txt --json | jq .scores.f1
   parsimon evaluate news.model test.jsonl
   parsimon evaluate records.model test-pages/ --values test-values.csv
   parsimon evaluate english.model test.conllu
