@@ -270,7 +270,7 @@ def test_sentences_may_weigh():
         ({"time_limit": 0}, TRAIN, "time_limit must be a number above zero, not 0"),
         ({"patience": 0}, TRAIN, "patience must be a whole number, 1 or more, not 0"),
         ({"resume": True}, TRAIN, "there is no checkpoint to resume from; name one"),
-        ({"memory": "1M"}, TRAIN, "memory"),
+        ({"memory": "much"}, TRAIN, "'much' is not a size"),
         ({"n_jobs": 0}, TRAIN, "n_jobs"),
         ({}, [["a", "b"]], "a parser learns from a Treebank, not from list"),
         ({}, TRAIN.with_heads(np.full(TRAIN.n_tokens, -1)), "sentence 1: a word has no head"),

@@ -1,38 +1,60 @@
-"""What linear classifiers share: scores, classes, probabilities and weights of instances."""
+"""What classifiers with coef_ share: scores, probabilities, and weights of instances."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 from parsimon.errors import ParsimonError
-from parsimon.estimators import OverlappingGroupLassoClassifier
-from parsimon.estimators.flat_weights import instance_weights
+from parsimon.estimators.flat_weights import LinearClassifier, instance_weights
 
-X = np.random.default_rng(0).normal(size=(60, 3))
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_scores_classes_and_probabilities_agree(n_classes: int) -> None:
-    y = np.argmax(X[:, :n_classes], axis=1)
-    classifier = OverlappingGroupLassoClassifier(0.1).fit(X, y)
-    scores, p = classifier.decision_function(X), classifier.predict_proba(X)
-    assert scores.shape == ((60,) if n_classes == 2 else (60, 3))
-    np.testing.assert_allclose(p.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(classifier.classes_[p.argmax(axis=1)], classifier.predict(X))
-    np.testing.assert_allclose(np.log(p), classifier.predict_log_proba(X))
+X, Y = np.zeros((4, 1)), np.array(["a", "b", "b", "b"])
 
 
-def test_a_loss_without_probabilities() -> None:
-    classifier = OverlappingGroupLassoClassifier(0.1, loss="hinge", l2=0.1, groups=None)
-    assert not hasattr(classifier, "predict_proba")
+class Fixed(LinearClassifier):
+    """Scores that are given."""
+
+    def __init__(self, margins: Any, loss: str = "log") -> None:
+        self.margins, self.loss = np.asarray(margins, float), loss
+        self.classes_ = np.array(["a", "b", "c"][: max(2, self.margins.shape[1])])
+
+    def _margins(self, X: Any) -> Any:  # type: ignore[override]
+        return self.margins
+
+
+def test_two_classes() -> None:
+    two = Fixed([[2.0], [-1.0], [0.0]])
+    assert two.decision_function(X).tolist() == [2.0, -1.0, 0.0]
+    assert two.predict(X).tolist() == ["b", "a", "a"]
+    np.testing.assert_allclose(two.predict_proba(X)[:, 1], 1 / (1 + np.exp([-2.0, 1.0, 0.0])))
+    np.testing.assert_allclose(np.exp(two.predict_log_proba(X)), two.predict_proba(X))
+
+
+def test_three_classes() -> None:
+    three = Fixed([[1.0, 2.0, 0.0], [3.0, 2.0, 1.0]])
+    assert three.decision_function(X).shape == (2, 3)
+    assert three.predict(X).tolist() == ["b", "a"]
+    np.testing.assert_allclose(three.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_the_hinge_loss_has_no_probabilities() -> None:
+    hinge = Fixed([[1.0]], "hinge")
+    assert not hasattr(hinge, "predict_proba")
+    assert not hasattr(hinge, "predict_log_proba")
+    with pytest.raises(AttributeError, match="predict_proba"):
+        hinge.predict_proba(X)
 
 
 def test_weights_of_instances() -> None:
-    y = np.array([0, 0, 1])
-    assert instance_weights(None, None, X[:3], y) is None
-    both = instance_weights([1.0, 2.0, 3.0], {0: 1.0, 1: 2.0}, X[:3], y)
+    assert instance_weights(None, None, X, Y) is None
+    assert instance_weights([1, 2, 3, 4], None, X, Y).tolist() == [1, 2, 3, 4]  # type: ignore[union-attr]
+    balanced = instance_weights(None, "balanced", X, Y)
+    assert balanced is not None
+    np.testing.assert_allclose(balanced, [2.0, 2 / 3, 2 / 3, 2 / 3])
+    both = instance_weights([1, 0, 2, 1], {"a": 10}, X, Y)
     assert both is not None
-    assert both.tolist() == [1.0, 2.0, 6.0]
-    with pytest.raises(ParsimonError, match="below zero"):
-        instance_weights([1.0, -2.0, 3.0], None, X[:3], y)
+    assert both.tolist() == [10, 0, 2, 1]
+    with pytest.raises(ParsimonError, match="sample_weight has numbers below zero"):
+        instance_weights([-1, 1, 1, 1], None, X, Y)

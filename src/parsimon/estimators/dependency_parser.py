@@ -46,13 +46,13 @@ class DependencyParser(ParserOptions, Estimator):
 
     templates: str | Path | ArcTemplates = option(
         "mcdonald",
-        "Templates of arcs: a preset's name ('mcdonald', 'martins-parsing'), a file, or ArcTemplates.",
+        "Templates of arcs: the name of a preset ('mcdonald', 'martins-parsing'), a file, or ArcTemplates.",
         FILES,
         positional=True,
     )
     decoding: str = option(
         MST,
-        "Predict the best tree, or the one with the largest sum of marginals.",
+        "How to predict: 'mst' gives the best tree, 'minimum-risk' the tree with the largest sum of marginals.",
         RUNNING,
         choices=DECODINGS,
     )
@@ -78,9 +78,9 @@ class DependencyParser(ParserOptions, Estimator):
         return self
 
     def predict(self, X: Treebank, *, given_heads: bool = False) -> Treebank:
-        """The same sentences with the heads and relations that the parser gives them.
+        """The same sentences with predicted heads and relations.
 
-        Heads in X are not looked at; with `given_heads` they stay, and the others are the best that go with them.
+        Heads in X are ignored. With `given_heads` they are kept, and the remaining heads are predicted.
         """
         parsed: Treebank = self._fitted().parse(
             as_treebank(X), decoding=self.decoding, given_heads=given_heads, threads=self.n_threads

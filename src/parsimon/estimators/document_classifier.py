@@ -79,35 +79,35 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         "penalty",
         "sentence",
         positional=True,
-        help="What is added to the loss; an object such as ``OverlappingGroupLasso(1.0, groups)`` has its own "
-        "strengths.",
+        help="The penalty. An object such as ``OverlappingGroupLasso(1.0, groups)`` has its own strengths.",
     )
     groups: Any = changed(
         DocumentOptions,
         "groups",
         "sentence",
-        help="What makes a group of words: units of text, or lists of words. For a matrix, lists of columns (which may "
-        "overlap), one label for each column, or `Groups`.",
+        help="Groups of words: the units of text whose words form a group, or lists of words. For a matrix, lists of "
+        "columns (which may overlap), one label for each column, or `Groups`.",
     )
     class_weight: Mapping[Any, float] | str | None = option(
         None,
-        "How much each class counts; 'balanced' makes all count the same.",
+        "The weight of each class; 'balanced' gives all classes the same total weight.",
         LEARNING,
         from_python_only=True,
     )
     dev_share: float = option(
         0.0,
-        "The share of training that is kept aside; the weights that are best on it, along the way, are taken. The "
-        "argument `dev` of `fit` names such documents instead.",
+        "The share of the training data to hold out for early stopping: the best weights on it are kept. "
+        "Alternatively, "
+        "give such data as the argument `dev` of `fit`.",
         STOPPING,
         kind=NUMBER,
     )
-    warm_start: bool = option(False, "Start from the weights of the last fit.", RUNNING, kind=SWITCH)
+    warm_start: bool = option(False, "Start from the weights of the previous fit.", RUNNING, kind=SWITCH)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: tuple[Any, Any] | None = None) -> Self:
         """Learns from documents, or the rows of a matrix, and their classes.
 
-        `dev` is a pair (X, y) on which weights are tried along the way; the best are taken.
+        `dev` is a pair (X, y) for early stopping: the weights with the best score on it are kept.
         """
         texts = are_documents(X)
         X, y = self._checked(X, y, texts)

@@ -1,4 +1,4 @@
-"""What all estimators share: parameters that are options of training, files, pickles, progress."""
+"""What all estimators share: parameters, files, pickles and progress."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ WIDTH = 100
 class Estimator(BaseEstimator):
     """An estimator that is fitted once it has a `model_`.
 
-    It is a dataclass: its parameters are its fields, most of them inherited from the options of its training, so an
-    option that is declared there is a parameter here. It is pickled as its model file, which has no code in it.
+    It is a dataclass whose fields are its parameters. Most of them are inherited from the options of its training. A
+    pickle contains the model file, which has no code in it.
     """
 
     training_class: ClassVar[type[Training[Any, Any]]]
@@ -68,7 +68,9 @@ class Estimator(BaseEstimator):
         self.status_ = model.info.get("status")
         self.kkt_ = model.info.get("kkt")
         self.history_ = model.info.get("history", [])
-        self.n_iter_ = model.info.get("iterations", len(self.history_))  # long histories are thin_history
+        self.n_iter_ = model.info.get(
+            "iterations", len(self.history_)
+        )  # the history is thinned out if it is long
 
     # ---- the fitted model ----------------------------------------------------------------------------------------
 
@@ -94,7 +96,7 @@ class Estimator(BaseEstimator):
 
     @classmethod
     def load(cls, path: str | Path, **parameters: Any) -> Self:
-        """A fitted estimator from a model file; `parameters` are those of the constructor."""
+        """A fitted estimator from a model file. `parameters` are parameters of the constructor."""
         model = load_model(path, cls.model_class)
         estimator = cls(**{**cls._settings_of(model), **parameters})
         estimator._take(model)
@@ -102,7 +104,7 @@ class Estimator(BaseEstimator):
 
     @classmethod
     def _settings_of(cls, model: Any) -> dict[str, Any]:
-        """The parameters that a model remembers."""
+        """The parameters that follow from a model."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -122,7 +124,7 @@ class Estimator(BaseEstimator):
 
 
 def documented(estimator: Class) -> Class:
-    """Puts the section of parameters into a class's docstring, from the descriptions of its options."""
+    """Adds a section `Parameters` with the descriptions of all options to the docstring of a class."""
     lines = ["Parameters", "----------"]
     options = [(each, each.metadata["option"]) for each in fields(estimator) if "option" in each.metadata]
     for each, described in sorted(options, key=lambda pair: SECTIONS.index(pair[1].section)):
@@ -139,7 +141,7 @@ def documented(estimator: Class) -> Class:
 
 
 def _type_text(annotation: str, described: Option) -> str:
-    """The type of a parameter, for people: its choices, if there are any, and what else its annotation allows."""
+    """The type of a parameter in words: its choices, if there are any, and other types of its annotation."""
     if described.choices is None:
         return annotation.replace(" | ", " or ")
     others = [part for part in annotation.split(" | ") if part != "str"]

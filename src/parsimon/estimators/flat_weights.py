@@ -1,4 +1,4 @@
-"""What estimators with ``coef_`` and ``intercept_`` share: classes by their scores, and weights of instances."""
+"""What classifiers with ``coef_`` and ``intercept_`` share: predictions from scores, and weights of instances."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from parsimon.tasks.training import named_loss
 def _has_probabilities(classifier: LinearClassifier) -> bool:
     loss = named_loss(classifier.loss)
     if loss != "log":
-        raise AttributeError(f"the {loss} loss knows no probabilities; use loss='log'.")
+        raise AttributeError(f"the {loss} loss has no probabilities; use loss='log'.")
     return True
 
 
@@ -51,7 +51,7 @@ class LinearClassifier(ClassifierMixin):
 
 
 def instance_weights(sample_weight: Any, class_weight: Any, X: Any, y: Any) -> Array | None:
-    """How much each instance counts, or None if all count once."""
+    """The weight of each instance, or None if all weights are 1."""
     from sklearn.utils.class_weight import compute_sample_weight
     from sklearn.utils.validation import _check_sample_weight
 

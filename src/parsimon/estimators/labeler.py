@@ -1,4 +1,4 @@
-"""What labellers of sequences and of trees share: inputs, and what can be asked of a fitted one."""
+"""What labellers of sequences and of trees share: inputs, training and prediction."""
 
 from __future__ import annotations
 
@@ -44,20 +44,21 @@ class Labeler(LabellingOptions, Estimator):
 
     templates: str | Path | TemplateSet | None = option(
         None,
-        "Feature templates over columns: a Wapiti or CRF++ template file, a preset's name, or a TemplateSet. None "
+        "Feature templates over columns: a Wapiti or CRF++ template file, the name of a preset, or a TemplateSet. None "
         "means that X has ready-made features.",
         FILES,
     )
     transitions: bool = option(
-        True, "Whether label bigrams are features, where there are no templates.", LEARNING, kind=SWITCH
+        True, "Use label bigrams as features if there are no templates.", LEARNING, kind=SWITCH
     )
     decoding: str = option(
         VITERBI,
-        "Predict the labels of the single best output, or those of which the fewest are expected to be wrong.",
+        "How to predict: 'viterbi' gives the best sequence of labels, 'minimum-risk' the labels with the fewest "
+        "expected errors.",
         RUNNING,
         choices=(VITERBI, MINIMUM_RISK),
     )
-    warm_start: bool = option(False, "Start from the weights of the last fit.", RUNNING, kind=SWITCH)
+    warm_start: bool = option(False, "Start from the weights of the previous fit.", RUNNING, kind=SWITCH)
 
     # ---- learning ----------------------------------------------------------------------------------------------
 

@@ -47,7 +47,7 @@ class BaseOverlappingGroupLasso(MatrixOptions, Estimator):
     numbers: ClassVar[bool] = False  # whether outputs are numbers
 
     alpha: float = changed(MatrixOptions, "alpha", 1.0, positional=True)
-    warm_start: bool = option(False, "Start from the weights of the last fit.", RUNNING, kind=SWITCH)
+    warm_start: bool = option(False, "Start from the weights of the previous fit.", RUNNING, kind=SWITCH)
 
     def path(
         self,
@@ -116,8 +116,8 @@ class BaseOverlappingGroupLasso(MatrixOptions, Estimator):
             gap = trained.result.gap
             far = "" if gap is None else f": the objective may be {gap:.2g} above it"
             warnings.warn(
-                f"{type(self).__name__} is not at its optimum after {self.max_iter} iterations{far}; give it more "
-                "(max_iter), or be content with less (tol).",
+                f"{type(self).__name__} is not at its optimum after {self.max_iter} iterations{far}; increase "
+                "max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -211,12 +211,12 @@ class OverlappingGroupLassoClassifier(LinearClassifier, BaseOverlappingGroupLass
         MatrixOptions,
         "loss",
         "log",
-        help="'log' is logistic regression, 'hinge' a support vector machine, which knows no probabilities.",
+        help="The loss. 'log' is logistic regression; 'hinge' is a support vector machine, which has no probabilities.",
         choices=("log", "hinge"),
     )
     class_weight: Mapping[Any, float] | str | None = option(
         None,
-        "How much each class counts; 'balanced' makes all count the same.",
+        "The weight of each class; 'balanced' gives all classes the same total weight.",
         LEARNING,
         from_python_only=True,
     )
@@ -224,7 +224,7 @@ class OverlappingGroupLassoClassifier(LinearClassifier, BaseOverlappingGroupLass
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: tuple[Any, Any] | None = None) -> Self:
         """Learns from the rows of X and their classes.
 
-        `dev` is a pair (X, y) on which weights are tried along the way; the best are taken.
+        `dev` is a pair (X, y) for early stopping: the weights with the best score on it are kept.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
@@ -276,13 +276,13 @@ class OverlappingGroupLassoRegressor(RegressorMixin, BaseOverlappingGroupLasso):
     numbers: ClassVar[bool] = True
 
     loss: str | Loss = changed(
-        MatrixOptions, "loss", "squared", help="The squared loss.", choices=("squared",)
+        MatrixOptions, "loss", "squared", help="The loss, which is the squared loss.", choices=("squared",)
     )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: tuple[Any, Any] | None = None) -> Self:
         """Learns from the rows of X and their numbers.
 
-        `dev` is a pair (X, y) on which weights are tried along the way; the best are taken.
+        `dev` is a pair (X, y) for early stopping: the weights with the best score on it are kept.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
         self._learn(self._rows(X, y, sample_weight), dev)

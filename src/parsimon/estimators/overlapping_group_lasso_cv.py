@@ -37,18 +37,19 @@ class _ByCrossValidation(BaseOverlappingGroupLasso):
 
     alphas: Sequence[float] | Array | None = option(
         None,
-        "What to choose from. None: `n_alphas` of them, from the smallest at which all groups are zero down to `eps` "
-        "times that.",
+        "The strengths to choose from. None: `n_alphas` of them, from the smallest strength at which all groups are "
+        "zero "
+        "down to `eps` times that.",
         CHOOSING,
         from_python_only=True,
     )
-    n_alphas: int = option(30, "How many strengths to choose from.", CHOOSING, kind=INTEGER, least=1)
+    n_alphas: int = option(30, "The number of strengths to choose from.", CHOOSING, kind=INTEGER, least=1)
     eps: float = option(
         1e-2, "The smallest strength, as a share of the largest.", CHOOSING, kind=NUMBER, above=0, most=1
     )
     cv: Any = option(
         None,
-        "Folds: how many (5 by default), a splitter, or splits, as of scikit-learn's LogisticRegressionCV.",
+        "The folds: their number (5 by default), a splitter, or splits, as in scikit-learn's LogisticRegressionCV.",
         CHOOSING,
         from_python_only=True,
     )
@@ -155,7 +156,8 @@ class OverlappingGroupLassoClassifierCV(_ByCrossValidation, OverlappingGroupLass
     loss: str | Loss = changed(OverlappingGroupLassoClassifier, "loss", "log")  # not that of all matrices
     scoring: str | Callable[..., float] | None = option(
         None,
-        "What is to be large, for instance 'neg_log_loss'; accuracy by default. Of equals the larger alpha is taken.",
+        "The score to maximise, for instance 'neg_log_loss'; accuracy by default. Of equal scores, the larger alpha "
+        "wins.",
         CHOOSING,
         from_python_only=True,
     )

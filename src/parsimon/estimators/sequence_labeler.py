@@ -43,8 +43,8 @@ class SequenceLabeler(SequenceOptions, Labeler):
         SequenceOptions,
         "scheme",
         None,
-        help="Which label sequences are possible in prediction: those valid in a scheme ('auto' tells it from the "
-        "labels), those without some pairs of labels that may not follow each other, or any (None).",
+        help="The label sequences that may be predicted: those that are valid in a scheme ('auto' recognises it by the "
+        "labels), those without the given pairs of consecutive labels, or all (None).",
     )
 
     def fit(

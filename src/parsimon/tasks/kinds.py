@@ -1,4 +1,4 @@
-"""The kinds of models, each registered once: its name, the folder that knows it, and the module of its commands."""
+"""The registry of kinds of models: the name, the package and the command line module of each."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from parsimon.errors import ParsimonError
 
 @dataclass(frozen=True)
 class Registered:
-    """Where a kind of model is at home. Nothing is imported before it is needed."""
+    """Where a kind of model is implemented. Modules are imported on first use."""
 
-    name: str  # what model files and commands call it
-    folder: str  # the package with `file`, which takes models apart and puts them together
-    command: str  # the module whose `KIND` the command line uses
-    summary: str  # what it is, in a few words
+    name: str  # its name in model files and commands
+    folder: str  # the package whose module `file` converts models to files and back
+    command: str  # the module with `KIND`, for the command line
+    summary: str  # a description in a few words
 
     @property
     def file(self) -> Any:
@@ -28,17 +28,17 @@ _KINDS: dict[str, Registered] = {}
 
 
 def register(name: str, folder: str, command: str, summary: str) -> None:
-    """Makes a kind of model known: to model files, and to the command line."""
+    """Registers a kind of model for model files and for the command line."""
     _KINDS[name] = Registered(name, folder, command, summary)
 
 
 def kinds() -> list[Registered]:
-    """All that are known, in the order in which they were registered."""
+    """All registered kinds, in the order of registration."""
     return list(_KINDS.values())
 
 
 def find_kind(name: str) -> Registered | None:
-    """A kind by its name; those that installed packages offer (entry points ``parsimon.kinds``) are known, too."""
+    """A kind by its name, or None. Installed packages can register kinds as entry points ``parsimon.kinds``."""
     if name not in _KINDS:
         from importlib.metadata import entry_points
 
@@ -48,7 +48,7 @@ def find_kind(name: str) -> Registered | None:
 
 
 def get_kind(name: str) -> Registered:
-    """A kind that must be there."""
+    """A kind by its name; an error if there is none."""
     found = find_kind(name)
     if found is None:
         raise ParsimonError(f"there is no kind of model called {name!r}; choose from {', '.join(_KINDS)}.")

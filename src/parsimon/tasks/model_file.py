@@ -1,6 +1,6 @@
 """The model file: safetensors arrays with a JSON header. No pickle; a hostile file gives a clear error.
 
-Only what is not zero is in it, and all integers are in the smallest types that hold them. The header's `kind` says
+It only has non-zero weights, and integers have the smallest type that holds them. The header's `kind` says
 what model it is of; every kind has a `file` of its own (`kinds.py`), which takes a model apart and puts it together.
 """
 
@@ -24,18 +24,18 @@ Wanted = TypeVar("Wanted")
 
 
 class Model(Protocol):
-    """What can be in a model file: its kind is registered."""
+    """A model that can be saved: its kind is registered."""
 
     kind: ClassVar[str]
 
     @property
     def weights(self) -> Array:
-        """Numbers, none of which need be kept if it is zero."""
+        """The weights."""
         ...
 
     @property
     def info(self) -> dict[str, Any]:
-        """How it was trained."""
+        """A description of its training."""
         ...
 
 
@@ -45,7 +45,7 @@ def smallest(values: IntArray) -> IntArray:
 
 
 def save_model(model: Model, path: str | Path, *, dtype: str = "float64") -> None:
-    """Writes a model; nobody ever sees half of it. `dtype` is float64 or float32 (half the size)."""
+    """Writes a model, completely or not at all. `dtype` is float64, or float32 for half the size."""
     write_file(Path(path), dump_model(model, dtype=dtype))
 
 
@@ -128,7 +128,7 @@ def parse_model(content: bytes, name: str = "the model", kind: type[Any] | None 
 
 
 def _header(content: bytes, name: str) -> dict[str, Any]:
-    """What the file says of itself, if this version can read it."""
+    """The header of a file, if this version can read it."""
     try:
         length = int.from_bytes(content[:8], "little")
         outer = json.loads(content[8 : 8 + length]) if 0 < length <= len(content) - 8 else None
@@ -151,7 +151,7 @@ def _header(content: bytes, name: str) -> dict[str, Any]:
 
 
 def jsonable(value: Any) -> Any:
-    """Settings and histories as JSON has them."""
+    """Settings and histories in types that JSON has."""
     if is_dataclass(value) and not isinstance(value, type):
         return jsonable(asdict(value))
     if isinstance(value, dict):

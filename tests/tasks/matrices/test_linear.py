@@ -1,4 +1,4 @@
-"""Labels and probabilities from scores."""
+"""Scores that are sums of weights: labels and probabilities."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ import numpy as np
 from parsimon.tasks.matrices.linear import best_labels, log_softmax, with_first
 
 
-def test_the_best_labels() -> None:
-    assert best_labels(np.array([[0.5], [0.0], [-1.0]])).tolist() == [1, 0, 0]
-    assert best_labels(np.array([[0.0, 2.0, 1.0], [3.0, 1.0, 2.0]])).tolist() == [1, 0]
-
-
-def test_probabilities_of_scores_of_any_size() -> None:
-    scores = np.array([[1000.0, 999.0], [-1000.0, -1000.0]])
-    p = np.exp(log_softmax(scores))
-    np.testing.assert_allclose(p.sum(axis=1), 1.0)
-    np.testing.assert_allclose(p[:, 0], [1 / (1 + np.exp(-1.0)), 0.5])
+def test_labels() -> None:
+    assert best_labels(np.array([[0.5], [-0.5], [0.0]])).tolist() == [1, 0, 0]
+    assert best_labels(np.array([[0.5, 0.7, 0.1], [1.0, 1.0, 0.0]])).tolist() == [1, 0]
+    assert best_labels(np.zeros((0, 3))).tolist() == []
 
 
 def test_the_first_of_two_classes_scores_zero() -> None:
     assert with_first(np.array([[2.0], [-1.0]])).tolist() == [[0.0, 2.0], [0.0, -1.0]]
-    assert with_first(np.ones((2, 3))).shape == (2, 3)
+    three = np.array([[1.0, 2.0, 3.0]])
+    assert with_first(three) is three
+    two = np.random.default_rng(0).normal(size=(20, 1))
+    assert np.array_equal(best_labels(two), best_labels(with_first(two)))
+
+
+def test_probabilities_of_scores_of_any_size() -> None:
+    scores = np.array([[0.0, 1.0, 2.0], [1e308, -1e308, 0.0], [-1e5, -1e5, -1e5]])
+    p = np.exp(log_softmax(scores))
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    np.testing.assert_allclose(p[0], np.exp([0, 1, 2]) / np.exp([0, 1, 2]).sum())
+    np.testing.assert_allclose(p[1:], [[1, 0, 0], [1 / 3] * 3])

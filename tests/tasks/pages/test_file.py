@@ -1,34 +1,28 @@
-"""Readers of pages in model files."""
+"""Files of readers of pages: those of trees, with kinds of nodes."""
 
 from __future__ import annotations
 
-import pytest
+import numpy as np
 
-from parsimon.errors import ParsimonError
+from damaged_headers import refused, survives_any_header
 from parsimon.tasks.model_file import dump_model, parse_model
-from parsimon.tasks.pages.file import put_together, take_apart
 from parsimon.tasks.pages.model import PageModel
-from parsimon.tasks.sequences.model import SequenceModel
-from parsimon.tasks.trees.model import TreeModel
-from toy_pages import learnt
+from toy_pages import columns_of, model, page
 
 
 def test_there_and_back() -> None:
-    model = learnt()
-    assert dump_model(parse_model(dump_model(model), kind=PageModel)) == dump_model(model)
-    parse_model(dump_model(model), kind=TreeModel)  # which it is, too
-    parse_model(dump_model(model), kind=SequenceModel)
+    back = parse_model(dump_model(model()))
+    assert isinstance(back, PageModel)
+    assert dump_model(back) == dump_model(model())
+    X = columns_of([page(n)[0] for n in range(30, 35)])
+    assert np.array_equal(
+        back.predict_columns(back.limited(X)).ids, model().predict_columns(model().limited(X)).ids
+    )
 
 
-def test_kinds_of_nodes_must_be_there() -> None:
-    model = learnt()
-    header, tensors = take_apart(model)
-    with pytest.raises(ValueError, match="kinds of nodes"):
-        put_together({**header, "info": {}, "node_kinds": None}, {**tensors, "weights": model.weights})
+def test_wrong_headers_and_missing_arrays() -> None:
+    survives_any_header(model())
 
 
-def test_another_kind_is_refused() -> None:
-    from toy_trees import learnt as tree
-
-    with pytest.raises(ParsimonError, match="is a tree model, but a page model is needed"):
-        parse_model(dump_model(tree()), "m", kind=PageModel)
+def test_a_reader_knows_kinds_of_nodes() -> None:
+    assert "must know kinds of nodes" in refused(model(), lambda h, t: h.update(node_kinds=None))

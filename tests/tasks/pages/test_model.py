@@ -1,14 +1,13 @@
-"""A reader of pages is a labeller of trees of its own kind."""
+"""The model of a reader of pages is one of trees, under another name."""
 
 from __future__ import annotations
 
+from parsimon.tasks.pages.model import PageModel
 from parsimon.tasks.trees.model import TreeModel
-from toy_pages import learnt
+from toy_pages import model
 
 
-def test_its_kind_and_what_it_knows_of_nodes() -> None:
-    model = learnt()
-    assert isinstance(model, TreeModel)
-    assert model.kind == "page"
-    assert model.node_kinds is not None
-    assert "height" in model.labels
+def test_its_name() -> None:
+    assert PageModel.kind == "page"
+    assert issubclass(PageModel, TreeModel)
+    assert model().needs_columns > 10

@@ -1,4 +1,4 @@
-"""Directories of pages and tables of values."""
+"""Pages in directories and values in tables; whatever is wrong with them is said with its line."""
 
 from __future__ import annotations
 
@@ -9,32 +9,85 @@ import pytest
 from parsimon.errors import ParsimonError
 from parsimon.tasks.pages.reading import check_values, read_pages, read_values
 
-
-def test_pages_of_a_directory(tmp_path: Path) -> None:
-    (tmp_path / "b.html").write_text("<p>two</p>")
-    (tmp_path / "a.htm").write_text("<p>one</p>")
-    (tmp_path / "notes.txt").write_text("none")
-    pages = read_pages(str(tmp_path))
-    assert list(pages) == ["a.htm", "b.html"]
-    assert "one" in pages["a.htm"].texts
+HEAD = "page,attribute,value\n"
 
 
-@pytest.mark.parametrize("separator", [",", "\t"])
-def test_values_by_page_and_attribute(tmp_path: Path, separator: str) -> None:
-    table = tmp_path / "v.csv"
-    rows = [("page", "attribute", "value"), ("a", "name", "Jo"), ("a", "name", "J."), ("b", "age", "7")]
-    table.write_text("".join(separator.join(row) + "\n" for row in rows))
-    assert read_values(str(table)) == {"a": {"name": ["Jo", "J."]}, "b": {"age": ["7"]}}
+def table(folder: Path, text: str | bytes) -> Path:
+    path = folder / "values.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
 
 
-def test_mistakes(tmp_path: Path) -> None:
-    with pytest.raises(ParsimonError, match="cannot be read"):
-        read_pages(str(tmp_path / "nowhere"))
-    with pytest.raises(ParsimonError, match="has no pages"):
-        read_pages(str(tmp_path))
-    (tmp_path / "v.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ParsimonError, match="page, attribute and value"):
-        read_values(str(tmp_path / "v.csv"))
-    (tmp_path / "b.html").write_text("<p>two</p>")
-    with pytest.raises(ParsimonError, match="no values of any page"):
-        check_values(read_pages(str(tmp_path)), {"a": {"name": ["Jo"]}}, "pages", "v.csv")
+def test_pages_of_a_directory_by_their_names(tmp_path: Path) -> None:
+    for name in ("b.html", "deep/a.HTM", "deep/c.xhtml", "notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"<p>{name}</p>")
+    pages = read_pages(tmp_path)
+    assert list(pages) == ["b.html", "deep/a.HTM", "deep/c.xhtml"]
+    assert "deep/a.HTM" in pages["deep/a.HTM"].texts
+    assert list(read_pages(tmp_path / "notes.txt")) == ["notes.txt"]
+
+
+def test_pages_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ParsimonError, match="there is no such file or directory"):
+        read_pages(tmp_path / "nothing")
+    with pytest.raises(ParsimonError, match=r"has no pages; their names must end in \.html, \.htm, \.xhtml"):
+        read_pages(tmp_path)
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_tables(separator: str, ends: str, tmp_path: Path) -> None:
+    rows = [
+        "Value,page, attribute",
+        "6-5,a,height",
+        "Jo,a,name",
+        "",
+        "Joe,a,name",
+        "Jo,a,name",
+        "Al,b,name",
+        "",
+    ]
+    path = table(tmp_path, ends.join(rows).replace(",", separator))
+    assert read_values(path) == {"a": {"height": ["6-5"], "name": ["Jo", "Joe"]}, "b": {"name": ["Al"]}}
+
+
+def test_encodings(tmp_path: Path) -> None:
+    text = HEAD + "a,name,Zoé\n"
+    assert read_values(table(tmp_path, "\ufeff" + text)) == {"a": {"name": ["Zoé"]}}
+    path = table(tmp_path, text.encode("latin-1"))
+    assert read_values(path, encoding="latin-1") == {"a": {"name": ["Zoé"]}}
+    with pytest.raises(ParsimonError, match="line 2: this is not utf-8; name the encoding"):
+        read_values(path)
+    with pytest.raises(ParsimonError, match="there is no encoding called 'nothing'"):
+        read_values(path, encoding="nothing")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "line 1: the columns of the table must be page, attribute and value, but they are none"),
+        ("a,b,c\n", "but they are 'a', 'b', 'c'"),
+        (HEAD, "has no values; there must be a line for each"),
+        (HEAD + "a,b\n", "line 2: there must be 3 cells, page, attribute, value, but there are 2"),
+        (HEAD + "a,b,c\na,,c\n", "line 3: the attribute is empty"),
+        (HEAD + '"a"x,b,c\n', "line 2: .*check the quotes"),
+    ],
+)
+def test_wrong_tables(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ParsimonError, match=said):
+        read_values(table(tmp_path, text))
+
+
+def test_a_table_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ParsimonError, match="cannot be read: No such file"):
+        read_values(tmp_path / "nothing.csv")
+
+
+def test_a_table_of_other_pages_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text("<p>x</p>")
+    pages = read_pages(tmp_path)
+    check_values(pages, {"a.html": {}}, "site", "values.csv")
+    check_values({}, {"b.html": {}}, "site", "values.csv")
+    with pytest.raises(ParsimonError, match=r"it speaks of 'b\.html', but pages are called 'a\.html'"):
+        check_values(pages, {"b.html": {}}, "site", "values.csv")

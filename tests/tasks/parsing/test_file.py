@@ -1,28 +1,53 @@
-"""Parsers in model files."""
+"""Files of parsers: two models in one."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 
+from damaged_headers import refused, survives_any_header
+from parsimon.features.arc_features import ArcFeatures
+from parsimon.features.arc_presets import arc_preset
 from parsimon.tasks.model_file import dump_model, parse_model
-from parsimon.tasks.parsing.file import put_together, take_apart
 from parsimon.tasks.parsing.model import ParserModel
-from toy_parser import learnt
+from parsimon.tasks.parsing.training import ParserTraining
+from toy_treebanks import grammar
 
 
-@pytest.mark.parametrize("settings", [{}, {"relations": None}, {"projective": True}])
-def test_there_and_back(settings: dict[str, Any]) -> None:
-    model = learnt(**settings)
-    again = parse_model(dump_model(model), kind=ParserModel)
-    assert dump_model(again) == dump_model(model)
-    assert (again.projective, again.single_root) == (model.projective, model.single_root)
+@cache
+def model(relations: bool = True, projective: bool = False) -> ParserModel:
+    training = ParserTraining(max_iter=2, relations="relations" if relations else None, projective=projective)
+    return training.fit(ArcFeatures(arc_preset("mcdonald"), 1), grammar(12))
 
 
-@pytest.mark.parametrize("field", ["projective", "single_root"])
-def test_what_trees_there_are_must_be_said(field: str) -> None:
-    model = learnt()
-    header, tensors = take_apart(model)
-    with pytest.raises(ValueError, match="what trees there are"):
-        put_together({**header, "info": {}, field: 1}, {**tensors, "weights": model.weights})
+@pytest.mark.parametrize("relations", [True, False])
+@pytest.mark.parametrize("projective", [True, False])
+def test_there_and_back(relations: bool, projective: bool) -> None:
+    there = model(relations, projective)
+    back = parse_model(dump_model(there))
+    assert dump_model(back) == dump_model(there)
+    assert (back.projective, back.single_root) == (projective, there.single_root)
+    assert (back.relations is None) == (not relations)
+    test = grammar(5, seed=1)
+    assert back.parse(test).to_bytes() == there.parse(test).to_bytes()
+
+
+def test_wrong_headers_and_missing_arrays() -> None:
+    survives_any_header(model())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda h, t: h["arcs"].update(labels=["a", "b"]), "damaged"),
+        (lambda h, t: h.update(projective=1), "what trees there are is not said"),
+        (lambda h, t: h.update(single_root=None), "what trees there are is not said"),
+        (lambda h, t: t.update(weights=t["weights"] * np.inf), "damaged"),
+        (lambda h, t: t.update({"relations.weights": t["relations.weights"][1:]}), "damaged"),
+    ],
+)
+def test_parts_that_do_not_fit(change: Any, said: str) -> None:
+    assert said in refused(model(), change)

@@ -1,59 +1,91 @@
-"""Sequence models at work, against the enumeration of all labellings."""
+"""Sequence models: what is kept, what is predicted, and what is possible."""
 
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
-from parsimon.errors import ParsimonError
+from parsimon.features import Columns, ItemFeatures, Labels
+from parsimon.solvers import Weights
 from parsimon.structures.label_schemes import forbid
 from parsimon.tasks.sequences.model import SequenceModel
 from parsimon.tasks.sequences.training import SequenceTraining
 from toy_sequences import make_data, space
 
-
-@pytest.fixture(scope="module")
-def model() -> SequenceModel:
-    return SequenceTraining(l1=0.1, l2=0.1).fit(space(), *make_data())
+X, Y = make_data()
 
 
-def test_answers_agree_with_the_enumeration_of_all_labellings(model: SequenceModel) -> None:
-    X, _ = make_data(3, 6)
-    observations = model.observe(X)
-    marginals, log_z = model.marginals(observations)
-    values, best = model.kbest(observations, 2)
-    at = 0
-    for i, n in enumerate(X.lengths.tolist()):
-        _, _, chain, scores = next(iter(model.scored(observations[slice(at, at + n)], 1)))
-        every = np.array(list(product(range(model.n_labels), repeat=n)), np.int32)
-        total = np.array([chain.score(scores, labels)[0] for labels in every])
-        order = np.argsort(-total)
-        assert log_z[i] == pytest.approx(np.logaddexp.reduce(total))
-        assert best[0, at : at + n].tolist() == every[order[0]].tolist()
-        np.testing.assert_allclose(np.exp(values[:, i]), np.exp(total[order[:2]] - log_z[i]))
-        p = np.exp(total - log_z[i])
-        for t in range(n):
-            np.testing.assert_allclose(
-                marginals[at + t], [p[every[:, t] == y].sum() for y in range(model.n_labels)]
-            )
-        at += n
+def model(**settings: Any) -> SequenceModel:
+    return SequenceTraining(**{"l1": 0.2, **settings}).fit(space(), X, Y)
 
 
-def test_labels_that_are_given_and_pairs_that_are_forbidden(model: SequenceModel) -> None:
-    X, _ = make_data(3, 6)
-    observations = model.observe(X)
-    given = np.full(X.n_tokens, -1, np.int32)
-    given[0] = 2
-    assert model.decode(observations, given=given)[0] == 2
-    allowed = forbid(model.tags, [(a, a) for a in model.tags])
-    labels = model.decode(observations, allowed=allowed)
-    starts = np.cumsum(X.lengths)[:-1]
-    same = np.flatnonzero(labels[1:] == labels[:-1]) + 1
-    assert set(same.tolist()) <= set(starts.tolist())
+def test_only_features_with_a_weight_are_kept() -> None:
+    small = model()
+    assert small.n_labels == len(small.labels) == 3
+    assert small.index.n_features == len(small.weights) < small.info["candidate_features"]
+    assert np.all(small.weights != 0)
+    task = SequenceTraining().prepare(space(), X, Y)
+    none = SequenceModel.from_weights(
+        task.labels, task.space, task.index, Weights.zeros(task.index.n_features), {}
+    )
+    assert len(none.weights) == none.space.n_node == none.space.n_pair == 0
+    assert none.predict_columns(X).ids.shape == Y.ids.shape
 
 
-def test_there_must_be_a_best_one(model: SequenceModel) -> None:
-    with pytest.raises(ParsimonError, match="k must be at least 1"):
-        model.kbest(model.observe(make_data(1, 2)[0]), 0)
+@pytest.mark.parametrize("order", [1, 2])
+def test_probabilities_of_all_labellings_add_up_to_one(order: int) -> None:
+    fitted = model(order=order)
+    one = fitted.observe(Columns.from_sequences([["a0", "z", "b1"]]))
+    number = {name: i for i, name in enumerate(fitted.tags)}
+    p = {
+        ids: np.exp(fitted.log_likelihood(one, Labels(np.array(ids, np.int32), np.array([3]), fitted.tags)))
+        for ids in product(range(3), repeat=3)
+    }
+    assert sum(p.values()) == pytest.approx(1.0)
+    best = sorted(p, key=lambda ids: -p[ids])
+    assert tuple(fitted.decode(one).tolist()) == best[0]
+    values, labels = fitted.kbest(one, 4)
+    np.testing.assert_allclose(np.exp(values[:, 0]), [p[ids] for ids in best[:4]])
+    assert [tuple(row) for row in labels.tolist()] == best[:4]
+    assert sorted(number.values()) == [0, 1, 2]
+    given = np.array([-1, best[3][1], -1], np.int32)
+    assert fitted.decode(one, given=given)[1] == best[3][1]
+
+
+def test_threads_and_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    import parsimon.tasks.sequences.model as module
+
+    fitted = model()
+    seen = fitted.observe(X)
+    whole = fitted.decode(seen)
+    assert np.array_equal(fitted.decode(seen, threads=2), whole)
+    monkeypatch.setattr(module, "BATCH", 1)
+    assert np.array_equal(fitted.decode(seen), whole)
+    assert len(list(fitted.scored(seen, 1))) > 1
+
+
+def test_what_may_not_follow_does_not() -> None:
+    fitted = model()
+    allowed = forbid(fitted.tags, [("L0", "L0"), ("L1", "L1"), ("L2", "L2")])
+    ids = fitted.decode(fitted.observe(X), allowed=allowed)
+    last = np.cumsum(X.lengths) - 1
+    inside = np.setdiff1d(np.arange(len(ids) - 1), last)
+    assert np.all(ids[inside] != ids[inside + 1])
+
+
+def test_labels_have_their_names() -> None:
+    fitted = model()
+    assert fitted.as_labels(np.array([2, 0], np.int32), np.array([2])).names == fitted.tags
+    assert model(order=2).tags == ("L0", "L1", "L2")
+    assert len(model(order=2).labels) > 3
+
+
+def test_how_many_columns_are_needed() -> None:
+    assert model().needs_columns == 1
+    items = SequenceTraining(l1=0.1).fit(
+        ItemFeatures(), [[{"a": 1.0}]] * 2, Labels.from_sequences([["A"], ["B"]])
+    )
+    assert items.needs_columns == 0

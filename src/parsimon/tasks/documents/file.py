@@ -13,7 +13,7 @@ from parsimon.tasks.documents.packed_strings import pack_strings, unpack_strings
 
 
 def take_apart(model: DocumentModel) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is said of a model in the header, and its arrays but the weights."""
+    """The header of a model file, and all arrays except the weights."""
     header = {"labels": list(model.labels), "values": model.values, "reader": model.reader.settings()}
     tensors: dict[str, Any] = {"bias": model.bias}
     tensors["words.text"], tensors["words.length"] = pack_strings(model.known)
@@ -24,7 +24,7 @@ def take_apart(model: DocumentModel) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> DocumentModel:
-    """The model again, or a `ValueError` or `KeyError` that says what is wrong with it."""
+    """The model from its header and arrays; a `ValueError` or `KeyError` if they are invalid."""
     known = unpack_strings(tensors["words.text"], tensors["words.length"])
     if len(set(known)) != len(known):
         raise ValueError("a word is there twice")

@@ -32,7 +32,7 @@ class WordCounts:
 
 @dataclass(frozen=True, eq=False)
 class DocumentModel(LinearModel):
-    """What training leaves behind, and all that prediction needs.
+    """The result of training: everything that prediction needs.
 
     Only words with a weight that is not zero are in `words`. Of two labels the second has the score, and the
     first scores zero; more labels have a column of `weights` each. With tf-idf, words without a weight still

@@ -1,4 +1,4 @@
-"""The options of training document classifiers."""
+"""Options of document classifiers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from parsimon.losses import Loss
     from parsimon.penalties import Penalty
 
-# Named here because the modules that know them are too heavy for a help page.
+# Repeated here because the modules that define them are slow to import.
 PENALTIES = ("ridge", "lasso", "elastic-net", "sentence")
 UNITS = ("sentence", "paragraph", "document", "window")
 GROUP_WEIGHTS = ("ones", "sqrt", "log2", "log2^1.5", "sqrt-log2")
@@ -32,17 +32,18 @@ VALUES = ("counts", "binary", "tf-idf")
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DocumentOptions(DevelopmentOptions, TrainingOptions):
-    """How documents become features, and how these are penalised."""
+    """Options for the features of documents and their penalty."""
 
     penalty: str | Penalty = option(
         "sentence",
-        "'sentence' is the sparse overlapping group lasso with a group for every sentence of the training documents.",
+        "The penalty. 'sentence' is the sparse overlapping group lasso with a group for each sentence of the training "
+        "documents.",
         LEARNING,
         choices=PENALTIES,
     )
     l1: float | None = option(
         None,
-        "L1 strength: the larger, the fewer words.",
+        "L1 strength. The larger it is, the fewer words remain.",
         LEARNING,
         kind=NUMBER,
         least=0,
@@ -58,55 +59,60 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
     )
     loss: str | Loss = option(
         "log",
-        "'log' is logistic regression, with a softmax for more than two labels; 'hinge' is a support vector machine.",
+        "The loss. 'log' is logistic regression, with a softmax for more than two labels; 'hinge' is a support vector "
+        "machine.",
         LEARNING,
         choices=("log", "hinge"),
     )
     sentence: float | None = option(
         None,
-        "Strength of the penalty on groups: the larger, the fewer sentences matter.",
+        "Strength of the group penalty. The larger it is, the fewer sentences matter.",
         SENTENCES,
         kind=NUMBER,
         least=0,
         shown="0.01",
         flags=("--sentence-strength",),
     )
-    groups: Any = option("sentence", "What makes a group of words.", SENTENCES, choices=UNITS)
+    groups: Any = option("sentence", "The units of text whose words form a group.", SENTENCES, choices=UNITS)
     window: int = option(
         20,
-        "Tokens of a group, where groups are windows.",
+        "The number of tokens in a group if groups are windows.",
         SENTENCES,
         kind=INTEGER,
         least=2,
         metavar="N",
     )
     group_weight: Any = option(
-        "ones", "What a group weighs, by its number of tokens.", SENTENCES, choices=GROUP_WEIGHTS
+        "ones",
+        "The weight of a group as a function of its number of tokens.",
+        SENTENCES,
+        choices=GROUP_WEIGHTS,
     )
     stopping: str = option(
         "certified",
-        "The optimum, with a certificate; or stop as Yogatama & Smith (2014) did, which often predicts better.",
+        "When to stop: 'certified' finds the optimum, with a duality gap; 'paper' stops like Yogatama & Smith "
+        "(2014), which often predicts better.",
         SENTENCES,
         choices=("certified", "paper"),
     )
     rho: float | None = option(
         None,
-        "The step of ADMM. With the paper's stopping it matters, else only for speed.",
+        "The step size ρ of ADMM. It affects the result only with the paper's stopping, otherwise only the speed.",
         SENTENCES,
         kind=NUMBER,
         above=0,
     )
     values: str = option(
         "counts",
-        "What a word counts for: its occurrences, whether it occurs, or tf-idf.",
+        "The value of a word in a document: the number of its occurrences, whether it occurs, or tf-idf.",
         WORDS,
         choices=VALUES,
     )
     min_count: int = option(
-        1, "Leave out words that occur less often.", WORDS, kind=INTEGER, least=1, metavar="N"
+        1, "Leave out words that occur fewer than N times.", WORDS, kind=INTEGER, least=1, metavar="N"
     )
     min_documents: int = option(
-        1, "Leave out words that are in fewer documents.", WORDS, kind=INTEGER, least=1, metavar="N"
+        1, "Leave out words that are in fewer than N documents.", WORDS, kind=INTEGER, least=1, metavar="N"
     )
     max_documents: float = option(
         1.0,
@@ -121,20 +127,21 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         None, "Keep only the N most frequent words.", WORDS, kind=INTEGER, least=1, metavar="N"
     )
     reader: TextReader | None = option(
-        None, "How texts are split into sentences and tokens.", READING, from_python_only=True
+        None, "The reader that splits texts into sentences and tokens.", READING, from_python_only=True
     )
     solver: Any = changed(
         TrainingOptions,
         "solver",
         "auto",
-        help="The algorithm: 'auto' takes ADMM for groups with the log loss, else the first that fits the loss and "
-        "the penalty.",
+        help="The optimisation algorithm. 'auto' takes ADMM for groups with the log loss, otherwise the first that "
+        "suits the loss and the penalty.",
     )
     tol: float | None = changed(
         TrainingOptions,
         "tol",
         None,
-        help="How close to the optimum to come; with the paper's stopping, the relative change of the weights.",
+        help="Stop when the violation of the optimality conditions, or the duality gap, is relatively this small; "
+        "with the paper's stopping, when the weights change relatively less than this.",
         shown="1e-4; 1e-3 if stopping is 'paper'",
     )
     max_iter: int | None = changed(

@@ -1,4 +1,4 @@
-"""From texts and labels to a fitted classifier: the wiring of words, problem, solver and model. No algorithms."""
+"""From texts and labels to a fitted classifier: connects vocabulary, problem, solver and model. No algorithms."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CERTIFIED, PAPER = 1e-4, 1e-3  # tolerances of the two ways to stop
 
 @dataclass(frozen=True)
 class LabelledDocuments:
-    """What to learn from: documents, as `TextReader` takes them, and the label of each."""
+    """The training data: documents, as `TextReader` takes them, and the label of each."""
 
     documents: Sequence[Any]
     labels: Sequence[str]
@@ -77,7 +77,7 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
         return self.run(LabelledDocuments(documents, labels, weights), dev=dev, start=start).model
 
     def check(self) -> None:
-        """Refuses values that cannot be meant, and those that do not go together."""
+        """Refuses invalid values and combinations."""
         super().check()
         if self.stopping != "paper":
             return
@@ -111,11 +111,11 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
         return Trained(self.model_of(task, result), result)
 
     def model_of(self, task: DocumentTask, result: Result) -> DocumentModel:
-        """The model, with what it remembers."""
+        """The model with a description of its training."""
         return task.model(result, self.describe(task, result))
 
     def describe(self, task: Task[DocumentModel], result: Result) -> dict[str, Any]:
-        """What a model remembers of its training."""
+        """What the model records about its training."""
         penalty = self.chosen_penalty
         info = {
             **super().describe(task, result),
@@ -228,7 +228,7 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
         return ROUNDS if self.stopping == "paper" and self.max_iter is None else self.max_iter
 
     def validation(self, task: Task[DocumentModel], dev: Any, solver: Solver) -> Validation:
-        """Scores at every iteration."""
+        """Scores every iteration."""
         return replace(super().validation(task, dev, solver), every=1)
 
 
@@ -265,7 +265,7 @@ class DocumentTask:
         return len(self.labels) if len(self.labels) > 2 else 1
 
     def facts(self) -> dict[str, Any]:
-        """What a model remembers of the data."""
+        """What the model records about the data."""
         return {
             "documents": len(self.corpus),
             "sentences": self.corpus.n_sentences,

@@ -11,7 +11,7 @@ from parsimon.tasks.matrices.model import CLASS_TYPES, MatrixModel
 
 
 def take_apart(model: MatrixModel) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is said of a model in the header, and its arrays but the weights."""
+    """The header of a model file, and all arrays except the weights."""
     header: dict[str, Any] = {
         "columns": model.n_columns,
         "classes": None if model.classes is None else list(model.classes),
@@ -34,7 +34,7 @@ def take_apart(model: MatrixModel) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> MatrixModel:
-    """The model again, or an error that says what is wrong with it."""
+    """The model from its header and arrays; an error if they are invalid."""
     weights, intercepts = (tensors[name].astype(np.float64) for name in ("weights", "intercepts"))
     if weights.ndim != 2 or intercepts.ndim != 1:
         raise ValueError("weights must be a table, and intercepts a vector")

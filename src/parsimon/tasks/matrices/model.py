@@ -27,7 +27,7 @@ OF_DTYPES = {"b": "truth", "i": "integer", "u": "integer", "f": "number"}
 
 @dataclass(frozen=True, eq=False)
 class MatrixModel(LinearModel):
-    """What training leaves behind, and all that prediction needs.
+    """The result of training: everything that prediction needs.
 
     Only columns with a weight that is not zero are in `columns`. A model of classes has one column of `weights` for
     two classes (the score of the second; the first scores zero), else one for each class. A model of numbers has one.

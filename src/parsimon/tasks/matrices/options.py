@@ -1,4 +1,4 @@
-"""The options of training on matrices."""
+"""Options of training on matrices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from parsimon.tasks.options import (
 if TYPE_CHECKING:
     from parsimon.losses import Loss
 
-# Named here because the module that knows them is too heavy for a help page.
+# Repeated here because the module that defines them is slow to import.
 GROUP_WEIGHTS = ("sqrt", "log2", "log2^1.5", "sqrt-log2", "ones")
 
 
@@ -28,34 +28,34 @@ class MatrixOptions(DevelopmentOptions, TrainingOptions):
 
     alpha: float = option(
         1.0,
-        "Strength of the penalty on groups: the larger, the fewer groups of columns are left.",
+        "Strength of the group penalty. The larger it is, the fewer groups of columns remain.",
         LEARNING,
         kind=NUMBER,
         least=0,
     )
     groups: Any = option(
         None,
-        "Groups of columns: lists of columns, which may overlap, one label for each column, or `Groups`. Columns in no "
-        "group have the l1 and l2 terms alone. None: each column is a group.",
+        "Groups of columns: lists of columns (which may overlap), one label for each column, or `Groups`. Columns in "
+        "no "
+        "group only have the l1 and l2 penalties. None: each column is a group.",
         LEARNING,
         from_python_only=True,
     )
     group_weight: Any = option(
         "sqrt",
-        "The weight of a group, by its number of columns; from Python, also a number for each group. `Groups` have "
-        "weights of their own.",
+        "The weight of a group as a function of its number of columns; from Python, also a number for each group. "
+        "`Groups` have their own weights.",
         LEARNING,
         choices=GROUP_WEIGHTS,
     )
     l1: float = option(0.0, "L1 strength on single weights.", LEARNING, kind=NUMBER, least=0)
     l2: float = option(0.0, "L2 strength on single weights.", LEARNING, kind=NUMBER, least=0)
-    fit_intercept: bool = option(
-        True, "Whether there is an intercept, which is not penalised.", LEARNING, kind=SWITCH
-    )
+    fit_intercept: bool = option(True, "Fit an intercept, which is not penalised.", LEARNING, kind=SWITCH)
     loss: str | Loss = option(
         "log",
-        "'log' is logistic regression and 'hinge' a support vector machine, both for classes; 'squared' is least "
-        "squares, for numbers.",
+        "The loss. 'log' (logistic regression) and 'hinge' (a support vector machine) are for classes, 'squared' "
+        "(least "
+        "squares) is for numbers.",
         LEARNING,
         choices=("log", "hinge", "squared"),
     )
@@ -63,15 +63,16 @@ class MatrixOptions(DevelopmentOptions, TrainingOptions):
         TrainingOptions,
         "solver",
         "auto",
-        help="The algorithm: 'auto' takes the first that fits the loss and the penalty; 'block-working-set', 'fista' "
-        "and 'admm' are for groups that overlap. ADMM makes groups small, but not exactly zero.",
+        help="The optimisation algorithm. 'auto' takes the first that suits the loss and the penalty. "
+        "'block-working-set', 'fista' and 'admm' are for groups that overlap. ADMM makes groups small, but not exactly "
+        "zero.",
     )
     tol: float | None = changed(
         TrainingOptions,
         "tol",
         1e-5,
-        help="Stop when the optimality conditions hold to this fraction of their violation at zero weights; with "
-        "'admm', when the duality gap is this fraction of the objective.",
+        help="Stop when the violation of the optimality conditions is this fraction of the violation at zero weights; "
+        "with 'admm', when the duality gap is this fraction of the objective.",
         shown=None,
     )
     max_iter: int | None = changed(TrainingOptions, "max_iter", 5000, help="Stop after N iterations.")

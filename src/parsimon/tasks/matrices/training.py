@@ -37,7 +37,7 @@ CUT_SHORT = (Status.INTERRUPTED, Status.TIME)
 
 @dataclass(frozen=True)
 class Rows:
-    """What to learn from: a matrix, and a class or a number for every row."""
+    """The training data: a matrix, and a class or a number for every row."""
 
     X: Any  # numpy or scipy
     y: Any
@@ -117,7 +117,7 @@ class MatrixTraining(MatrixOptions, Training[Rows, MatrixModel]):
         return Trained(task.model(result, self.describe(task, result)), result)
 
     def describe(self, task: Task[MatrixModel], result: Result) -> dict[str, Any]:
-        """What a model remembers of its training."""
+        """What the model records about its training."""
         penalty = task.problem.penalty
         known = penalty.strength if isinstance(penalty, GroupPenalty) else 0.0
         return {
@@ -171,7 +171,7 @@ class MatrixTraining(MatrixOptions, Training[Rows, MatrixModel]):
         return super().solver_for(task)
 
     def validation(self, task: Task[MatrixModel], dev: Any, solver: Solver) -> Validation:
-        """Scores at every iteration: they cost little."""
+        """Scores every iteration, because scoring is cheap."""
         return replace(super().validation(task, dev, solver), every=1)
 
     def finished(self, task: Task[MatrixModel], result: Result, run: Run) -> Result:
@@ -190,7 +190,7 @@ class MatrixTraining(MatrixOptions, Training[Rows, MatrixModel]):
         eps: float = 1e-2,
         weights: Array | None = None,
     ) -> list[tuple[float, MatrixModel]]:
-        """Models from the largest alpha to the smallest, each from where the one before it ended.
+        """Models from the largest alpha to the smallest, each with a warm start from the one before.
 
         Without `alphas`, as many as asked for, from the smallest at which all groups are zero down to `eps` times that.
         Ctrl-C or the time limit ends the path early.
@@ -287,7 +287,7 @@ class MatrixTask:
         return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
 
     def facts(self) -> dict[str, Any]:
-        """What a model remembers of the data."""
+        """What the model records about the data."""
         return {
             "rows": self.n_rows,
             "candidate_columns": self.n_columns,

@@ -13,7 +13,7 @@ from parsimon.tasks.networks.options import INFERENCES, LOSSES
 
 
 def take_apart(model: NetworkModel) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is said of a model in the header, and its arrays but the weights."""
+    """The header of a model file, and all arrays except the weights."""
     stable = model.stability
     header = {
         "names": list(model.names),
@@ -32,7 +32,7 @@ def take_apart(model: NetworkModel) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> NetworkModel:
-    """The model again, or a `ValueError` or `KeyError` that says what is wrong with it."""
+    """The model from its header and arrays; a `ValueError` or `KeyError` if they are invalid."""
     names = tuple(header["names"])
     categories = tuple(tuple(states) for states in header["categories"])
     if not names or len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):

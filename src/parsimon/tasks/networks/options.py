@@ -1,4 +1,4 @@
-"""The options of learning networks."""
+"""Options of Markov networks."""
 
 from __future__ import annotations
 
@@ -29,42 +29,42 @@ PENALTIES = ("auto", "l1", "group")
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetworkOptions(TrainingOptions):
-    """What networks have besides: how many edges, and how they are judged."""
+    """Options for the number of edges and how they are selected."""
 
     alpha: float | str | None = option(
         "ebic",
-        "Strength of the penalty: the larger, the fewer edges. Losses are summed, so it grows with the number of rows. "
-        "Or how it is chosen along a path of strengths: 'bic' or 'ebic', the (extended) Bayesian information criterion "
-        "(Foygel & Drton 2010), or 'cv', cross-validation. None leaves it to a penalty object.",
+        "Strength of the penalty. The larger it is, the fewer edges remain. Losses are summed, so it should grow with "
+        "the number of rows. Or the criterion that selects it along a path: 'bic' or 'ebic', the (extended) Bayesian "
+        "information criterion (Foygel & Drton 2010), or 'cv', cross-validation. None: a penalty object has its own.",
         LEARNING,
         metavar="NUMBER|bic|ebic|cv",
     )
     penalty: str | Penalty = option(
         "auto",
-        "'l1' on single weights, or 'group', a group lasso with a group for every edge; 'auto' is l1 where all columns "
-        "have two states. An object is a penalty of all features: those of the columns in turn, then those of the "
-        "pairs of columns.",
+        "'l1' penalises single weights; 'group' is a group lasso with a group for each edge; 'auto' is 'l1' if all "
+        "columns have two states, else 'group'. An object penalises all features: those of each column, then those of "
+        "each pair of columns.",
         LEARNING,
         choices=PENALTIES,
     )
     loss: str = option(
         "pseudo-likelihood",
-        "The pseudo-likelihood (Besag 1975), whose gradient is exact on any graph; or 'log', the likelihood, as far as "
-        "inference finds it.",
+        "'pseudo-likelihood' (Besag 1975), whose gradient is exact on any graph; or 'log', the likelihood, which is as "
+        "exact as the inference.",
         LEARNING,
         choices=LOSSES,
     )
     inference: str = option(
         "bp",
-        "How marginals are found: belief propagation, exact on trees and otherwise an approximation; or 'exact', a "
-        "junction tree, for small networks.",
+        "The algorithm for marginals: 'bp', belief propagation, is exact on trees and otherwise approximate; 'exact' "
+        "is a junction tree, for small networks.",
         LEARNING,
         choices=INFERENCES,
     )
     node_share: float = option(
         0.01,
-        "Weights of single columns (with products in edges taken from their means) are penalised by this share of "
-        "alpha; without it, rare states would have no finite weights.",
+        "The penalty on the weights of single columns, as a share of alpha. Without it, rare states would have no "
+        "finite weights.",
         LEARNING,
         kind=NUMBER,
         above=0,
@@ -72,14 +72,14 @@ class NetworkOptions(TrainingOptions):
     )
     gamma: float = option(
         0.5,
-        "Of the extended BIC: 0 is BIC, 1 the most cautious.",
+        "The parameter of the extended BIC: 0 is the BIC, 1 is the most cautious.",
         LEARNING,
         kind=NUMBER,
         least=0,
     )
     cv: int = option(
         5,
-        "Folds of cross-validation.",
+        "The number of folds of cross-validation.",
         LEARNING,
         kind=INTEGER,
         least=2,
@@ -87,7 +87,7 @@ class NetworkOptions(TrainingOptions):
     )
     n_alphas: int = option(
         30,
-        "How many strengths the path has at most.",
+        "The largest number of strengths on the path.",
         LEARNING,
         kind=INTEGER,
         least=2,
@@ -95,7 +95,7 @@ class NetworkOptions(TrainingOptions):
     )
     alpha_min_ratio: float = option(
         0.02,
-        "The last strength of the path, as a share of the first, at which the first edge comes in.",
+        "The last strength of the path as a share of the first, at which the first edge enters.",
         LEARNING,
         kind=NUMBER,
         above=0,
@@ -103,7 +103,7 @@ class NetworkOptions(TrainingOptions):
     )
     patience: int = option(
         5,
-        "End the path when N strengths in a row were no better than the best.",
+        "End the path after N strengths in a row without improvement.",
         LEARNING,
         kind=INTEGER,
         least=1,
@@ -111,8 +111,8 @@ class NetworkOptions(TrainingOptions):
     )
     stability: int | None = option(
         None,
-        "Stability selection (Meinshausen & Bühlmann 2010): keep edges that are found again and again on N random "
-        "halves of the rows, and learn their weights again nearly without penalty.",
+        "Stability selection (Meinshausen & Bühlmann 2010): keep edges that are found repeatedly on N random halves of "
+        "the rows, and refit their weights almost without penalty.",
         LEARNING,
         kind=INTEGER,
         least=2,
@@ -120,7 +120,7 @@ class NetworkOptions(TrainingOptions):
     )
     stability_threshold: float = option(
         0.75,
-        "With stability selection: the share of halves in which an edge must be found.",
+        "The share of halves on which stability selection must find an edge.",
         LEARNING,
         kind=NUMBER,
         above=0,
@@ -129,7 +129,7 @@ class NetworkOptions(TrainingOptions):
     )
     max_states: int = option(
         50,
-        "Refuse columns that have more different values.",
+        "Refuse columns with more than N distinct values.",
         READING,
         kind=INTEGER,
         least=2,
@@ -137,11 +137,14 @@ class NetworkOptions(TrainingOptions):
         lasting=False,
     )
     solver: str | Solver = changed(
-        TrainingOptions, "solver", "grafting-light", help="The algorithm; 'auto' takes the first that fits."
+        TrainingOptions,
+        "solver",
+        "grafting-light",
+        help="The algorithm; 'auto' takes the first that suits.",
     )
     unit: int | None = option(
         None,
-        "How many features or groups a grafting solver adds at a time.",
+        "The number of features or groups that a grafting solver adds at a time.",
         STOPPING,
         kind=INTEGER,
         least=1,
@@ -151,7 +154,7 @@ class NetworkOptions(TrainingOptions):
     )
 
     def check(self) -> None:
-        """Refuses values that cannot be meant, in one sentence."""
+        """Refuses invalid values in one sentence."""
         super().check()
         if self.strength is None and isinstance(self.penalty, str):
             raise ParsimonError(
@@ -164,7 +167,7 @@ class NetworkOptions(TrainingOptions):
 
     @property
     def strength(self) -> float | str | None:
-        """What `alpha` means: a number (also as text, as a command has it), one of the criteria, or None."""
+        """The meaning of `alpha`: a number (which may be given as text), one of the criteria, or None."""
         if self.alpha is None or self.alpha in CRITERIA:
             return self.alpha
         try:

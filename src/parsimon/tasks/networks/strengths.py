@@ -1,4 +1,4 @@
-"""How strong the penalty of a network should be: along a path of strengths, by a criterion or on held-out rows."""
+"""Selects the strength of a network's penalty along a path, by an information criterion or by cross-validation."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ Choice: TypeAlias = Callable[["NetworkTraining", "NetworkTask", "Run"], tuple[Ne
 def by_criterion(
     training: NetworkTraining, task: NetworkTask, run: Run, *, extended: bool
 ) -> tuple[NetworkPath, Weights]:
-    """Minus BIC or EBIC of the edges that each strength leaves, their weights learnt again nearly without penalty.
+    """Selects by minus the BIC or EBIC of the edges of each strength, with weights refitted almost without penalty.
 
-    As Foygel & Drton (2010) do: a penalised fit would blame the edges for what the penalty has shrunk. Of strengths
-    that leave the same edges the smallest is taken, which shrinks their weights least. What belief propagation takes
-    for the likelihood is no judge of edges that make loops, so then it is the pseudo-likelihood that judges, too.
+    This follows Foygel & Drton (2010): the likelihood of a penalised fit would be too low, because the penalty shrinks
+    the weights. Of several strengths with the same edges, the smallest is selected, which shrinks the weights least.
+    The likelihood that belief propagation finds is unreliable on graphs with loops, so then the pseudo-likelihood is
+    the criterion.
     """
     alphas = _alphas(training, task, run)
     judge = training if training.sound else replace(training, loss="pseudo-likelihood")
@@ -46,9 +47,9 @@ def by_criterion(
             problem = judge.problem(task, alpha)
             score = _judged(judge, task, problem, edges, result.weights, gamma, run, number)
             complete = score is not None
-        if not complete and scores:  # what is not finished is left out
+        if not complete and scores:  # an unfinished fit is left out
             break
-        if score is None:  # but for the first, so that there is one
+        if score is None:  # except the first, so that there is at least one
             score = _score(judge, task, judge.problem(task, alpha), edges, result.weights, gamma)
         known[edges.tobytes()] = score
         scores.append(score)
@@ -152,7 +153,7 @@ def _held_out(
     scores: list[float] = []
     for fits in zip(*paths, strict=False):  # one may end early
         complete = all(result.status is not Status.TIME for _, _, result in fits)
-        if not complete and scores:  # what is not finished is left out
+        if not complete and scores:  # an unfinished fit is left out
             return scores, False
         total = 0.0
         for (rows, held), (_, _, result) in zip(splits, fits, strict=True):

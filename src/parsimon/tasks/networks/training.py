@@ -1,4 +1,4 @@
-"""Learning a Markov network: a table of states in, the edges worth having and their weights out."""
+"""Training of Markov networks: from a table of states to edges and their weights."""
 
 from __future__ import annotations
 
@@ -32,27 +32,25 @@ REFIT = 0.01  # of the strength: enough to keep weights finite where a state nev
 
 @dataclass(frozen=True, eq=False)
 class NetworkTask:
-    """A table made ready: all edges there could be, their features, and what they cost at strength 1."""
+    """A table prepared for training: all candidate edges, their features, and their penalty at strength 1."""
 
     table: DiscreteTable
-    counts: Array | None  # how much each row counts
+    counts: Array | None  # the weight of each row
     edges: IntArray  # (E, 2): pairs of variables with two states or more
-    bounds: (
-        IntArray  # where the features of each variable begin, then those of each edge, and where the last end
-    )
+    bounds: IntArray  # where the features of each variable begin, then those of each edge; and the end of the last
     graph: Graph
-    centre: Array  # the shares of all states, which are taken off in the features of edges
+    centre: Array  # the shares of all states, which are subtracted in the features of edges
     design: MRFDesign
     penalty: Penalty
 
     @property
     def n_node_features(self) -> int:
-        """Features of variables come first."""
+        """The number of features of variables, which come first."""
         return int(self.bounds[len(self.table.names)])
 
     @property
     def n_rows(self) -> float:
-        """How many rows there are, each counting as often as was said."""
+        """The number of rows, weighted."""
         return float(len(self.table)) if self.counts is None else float(np.sum(self.counts))
 
     def edges_of(self, weights: Weights) -> IntArray:
@@ -69,7 +67,7 @@ class NetworkTask:
         return np.concatenate([np.arange(self.n_node_features), *ranges]).astype(np.int64)
 
     def uncentred(self, weights: Weights, edges: IntArray) -> Array:
-        """Weights of all variables and of some edges, as if no means had been taken off.
+        """Weights of all variables and of some edges for features without subtracted means.
 
         Σ_ij w_ij (C_i(x_u) − c_i)(C_j(x_v) − c_j) has products C_i C_j, and −C_i(x_u) Σ_j w_ij c_j and
         −C_j(x_v) Σ_i w_ij c_i, which belong to the variables.
@@ -86,14 +84,14 @@ class NetworkTask:
         return out
 
     def part(self, rows: IntArray) -> NetworkTask:
-        """The same of some rows."""
+        """The same for some of the rows."""
         counts = None if self.counts is None else self.counts[rows]
         return replace(self, table=replace(self.table, codes=self.table.codes[rows]), counts=counts)
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What to learn from: rows, and how much each counts."""
+    """The training data: rows and their weights."""
 
     table: DiscreteTable
     counts: Array | None = None
@@ -101,10 +99,10 @@ class Counted:
 
 @dataclass(kw_only=True)
 class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
-    """How a network is learnt: Σ loss + alpha · Ω over all rows, with alpha given or chosen.
+    """How a network is trained: minimises Σ loss + alpha · Ω over all rows, with alpha given or selected.
 
-    It is a sequence of fits, each of which is done whole: a run that was killed goes on with the fit that it was at,
-    and comes to the same network, bit for bit.
+    A training is a sequence of fits. A resumed run repeats the fit during which it was killed, and its result is the
+    same, bit for bit.
 
     >>> from parsimon.data import make_network
     >>> from parsimon.data.discrete_table import DiscreteTable
@@ -117,15 +115,15 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
     kind: ClassVar[str] = "network"
 
     def fit(self, table: DiscreteTable, counts: Array | None = None) -> NetworkModel:
-        """Chooses alpha if need be, then learns; with `stability`, again on the edges that are stable."""
+        """Selects alpha if necessary, then fits. With `stability`, refits the stable edges."""
         return self.run(Counted(table, counts)).model
 
     def content(self, data: Counted) -> Sequence[Any]:
-        """The rows, and the seed of folds and halves."""
+        """The rows and the seed, which determines folds and halves."""
         return [data.table, data.counts, self.seed]
 
     def train(self, data: Counted, run: Run, *, dev: Any = None, start: Any = None) -> Trained[NetworkModel]:
-        """The choice of a strength, the fit, and stability selection, as far as they are asked for."""
+        """Selects the strength, fits, and does stability selection, as the options say."""
         if dev is not None or start is not None:
             raise ParsimonError("a network has no use for development data or a model to start from.")
         task = self.prepare(data.table, data.counts)
@@ -136,7 +134,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         run.phase("fitting")
         problem = self.problem(task, alpha)
         first = self.independent(problem, task) if first is None else first
-        # What a path has chosen that ran out of time is not what it will choose when it goes on.
+        # The choice of a path that ran out of time may change when it is resumed, so this fit has another name.
         name = "fit" if path is None or path.complete else f"fit so far, strength {path.best + 1}"
         ends = () if self.stability is None else PROPER_END
         result = self.minimise(problem, first, run, name, proper_end=ends)
@@ -154,7 +152,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
     def _stable(
         self, problem: InMemoryProblem, task: NetworkTask, stability: Stability, result: Result, run: Run
     ) -> tuple[IntArray, Result]:
-        """The edges that are stable, and their weights learnt again."""
+        """The stable edges, with refitted weights."""
         kept = np.flatnonzero(stability.of_edges(task.edges) >= stability.threshold)
         run.phase("refitting")
         name = "refit"
@@ -163,14 +161,14 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         return kept, self.refit(problem, task, kept, result.weights, run, name)
 
     def _complete(self, path: NetworkPath | None, stability: Stability | None) -> bool:
-        """Whether there was time for everything that was asked for."""
+        """Whether there was time for the whole path and all halves."""
         halves = 0 if stability is None else stability.halves
         return (path is None or path.complete) and (self.stability is None or halves == self.stability)
 
     # ---- the problem -------------------------------------------------------------------------------------------
 
     def prepare(self, table: DiscreteTable, counts: Array | None = None) -> NetworkTask:
-        """All pairs of variables as candidates, and the penalty on their features."""
+        """The candidate edges, which are all pairs of variables, and the penalty on their features."""
         arity = table.arity
         able = np.flatnonzero(arity > 1)
         one, other = np.triu_indices(len(able), 1)
@@ -186,7 +184,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         """Σ loss + alpha · Ω; without an alpha, with the strength that the penalty has."""
         gold: Any = Table(task.table.codes, task.table.arity, task.counts)
         inference: Any = INFERENCE[self.inference]()
-        if not inference.exact:  # messages from nothing, or the objective would depend on what came before
+        if not inference.exact:  # no warm messages: the objective must not depend on earlier evaluations
             inference = replace(inference, warm=False)
         structure: Any = PairwiseMRF(
             task.graph, weights=np.array([task.n_rows]), inference=inference, threads=self.n_threads
@@ -207,7 +205,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         needed: bool = False,
         proper_end: Sequence[Status] = (),
     ) -> Result:
-        """Weights, by one fit of the run; other fits go on from one that is `needed`."""
+        """One fit of the run. Set `needed` if later fits depend on it."""
         run = run or Run(self.time_limit, self.callbacks)
         solver = self.set_up(problem, unit=self.unit)
         with self._quiet():
@@ -223,17 +221,17 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
             )
 
     def _quiet(self) -> np.errstate:
-        """Says nothing of numbers that run over where belief propagation is far off.
+        """Suppresses warnings about overflow where belief propagation is inaccurate.
 
-        There its gradient is not that of its log Z, curvatures come out absurd, and the solver stalls. The status of
-        the fit says so.
+        There, its gradient is not that of its log Z, curvatures are meaningless, and the solver stalls, which the
+        status of the fit reports.
         """
         quiet: Literal["warn", "ignore"] = "warn" if self.sound else "ignore"
         return np.errstate(over=quiet, invalid=quiet)
 
     @property
     def sound(self) -> bool:
-        """Whether losses and gradients are what they are said to be on all graphs."""
+        """Whether losses and gradients are exact on all graphs."""
         return self.loss == "pseudo-likelihood" or INFERENCE[self.inference]().exact
 
     def refit(
@@ -247,7 +245,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         *,
         needed: bool = False,
     ) -> Result:
-        """Weights of some edges only, with hardly any penalty, since these edges are chosen already."""
+        """Refits the weights of selected edges, almost without penalty."""
         features = task.features_with(edges)
         small = problem.restrict(features)
         small = replace(small, penalty=small.penalty.scaled(REFIT * problem.penalty.strength))
@@ -259,10 +257,11 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
     def along(
         self, task: NetworkTask, alphas: Array, run: Run, fold: int | None = None
     ) -> Iterator[tuple[float, InMemoryProblem, Result]]:
-        """Fits for falling strengths, each started from the one before.
+        """Fits for decreasing strengths, each with a warm start from the one before.
 
-        Ends where belief propagation no longer leads downhill, or after the fit that the time limit has cut short.
-        Ctrl-C ends it all: half a path chooses nothing. A `fold` tells fits of the same strength apart.
+        Ends when belief propagation no longer gives descent directions, or after the fit that the time limit cut short.
+        Ctrl-C raises `KeyboardInterrupt`, because part of a path selects nothing. A `fold` is part of the names of its
+        fits.
         """
         within, phase = "", ""
         if fold is not None:
@@ -283,7 +282,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         return np.geomspace(1.0, self.alpha_min_ratio, self.n_alphas) * self.max_alpha(task)
 
     def max_alpha(self, task: NetworkTask) -> float:
-        """The strength at which the first edge comes in.
+        """The strength at which the first edge enters.
 
         Variables without edges have weights of their own, which depend on the strength a little (by `node_share`); a
         few rounds settle both.

@@ -11,7 +11,7 @@ __all__ = ["put_together", "take_apart"]
 
 
 def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> PageModel:
-    """The model again, or a `ValueError` or `KeyError` that says what is wrong with it."""
+    """The model from its header and arrays; a `ValueError` or `KeyError` if they are invalid."""
     model: PageModel = labeller(PageModel, header, tensors)
     if model.node_kinds is None:
         raise ValueError("a reader of pages must know kinds of nodes")

@@ -10,6 +10,6 @@ from parsimon.tasks.trees.model import TreeModel
 
 @dataclass(frozen=True)
 class PageModel(TreeModel):
-    """What training leaves behind, and all that prediction needs."""
+    """The result of training: everything that prediction needs."""
 
     kind: ClassVar[str] = "page"

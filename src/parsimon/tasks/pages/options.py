@@ -1,4 +1,4 @@
-"""The options of training readers of web pages."""
+"""Options of readers of web pages."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from parsimon.tasks.options import changed
 from parsimon.tasks.trees.options import TreeOptions
 
-KIND_COLUMN = 0  # of what makes of a page (see columns.py): element or text
+KIND_COLUMN = 0  # element or text (see columns.py)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PageOptions(TreeOptions):
-    """What labellers of trees have; kinds of nodes are known."""
+    """The options of tree labellers, with a fixed column for the kind of a node."""
 
     kind_column: int | None = changed(TreeOptions, "kind_column", KIND_COLUMN, from_python_only=True)

@@ -13,7 +13,7 @@ from parsimon.tasks.sequences.model import SequenceModel
 
 
 def take_apart(model: ParserModel) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is said of a model in the header, and its arrays but the weights of arcs."""
+    """The header of a model file, and all arrays except the weights of arcs."""
     arcs, tensors = sequence_file.take_apart(model.arcs)
     tensors = {f"arcs.{name}": values for name, values in tensors.items()}
     header = {
@@ -30,7 +30,7 @@ def take_apart(model: ParserModel) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> ParserModel:
-    """The model again, or a `ValueError` or `KeyError` that says what is wrong with it."""
+    """The model from its header and arrays; a `ValueError` or `KeyError` if they are invalid."""
     arcs = _model(header["arcs"], {**_under("arcs", tensors), "weights": tensors["weights"]})
     if len(arcs.labels) != 1:
         raise ValueError("arcs have one label")

@@ -27,7 +27,7 @@ DECODINGS = (MST, MINIMUM_RISK)
 
 @dataclass(frozen=True)
 class ParserModel:
-    """What training leaves behind, and all that parsing needs.
+    """The result of training: everything that parsing needs.
 
     `arcs` has one label, for its features speak for an arc or against it. `relations` labels words that have their
     heads already; ``None`` if the relations are not to be told.

@@ -1,4 +1,4 @@
-"""The options of training dependency parsers."""
+"""Options of dependency parsers."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ParserOptions(SelectionOptions, PenaltyOptions, PruningOptions, DevelopmentOptions, TrainingOptions):
-    """What there is to say of a parser, besides the templates of its arcs."""
+    """The options of a parser, except the templates of its arcs."""
 
     loss: str | Loss = option(
         "hinge",
-        "'log' makes a conditional random field over trees.",
+        "The loss. 'log' gives a conditional random field over trees.",
         LEARNING,
         choices=("log", "hinge", "perceptron"),
     )
@@ -40,40 +40,43 @@ class ParserOptions(SelectionOptions, PenaltyOptions, PruningOptions, Developmen
         TrainingOptions,
         "solver",
         "mira",
-        help="The algorithm: 'mira' (for the hinge loss) and 'sgd' learn online; 'auto' takes the first that fits the "
-        "loss and the penalty.",
+        help="The optimisation algorithm. 'mira' (for the hinge loss) and 'sgd' learn online; 'auto' takes the first "
+        "that suits the loss and the penalty.",
     )
     max_iter: int | None = changed(TrainingOptions, "max_iter", None, shown="10 epochs of online learning")
     selection: Selection | None = changed(
         SelectionOptions,
         "selection",
         None,
-        help="A first stage that chooses templates, for instance Sparseptron(budget=200). All other options apply to "
+        help="A first stage that selects templates, for instance Sparseptron(budget=200). All other options apply to "
         "the second stage.",
     )
     cutoff: int = changed(
-        SelectionOptions, "cutoff", 1, help="Leave out attributes that fire on less than N arcs of the trees."
+        SelectionOptions,
+        "cutoff",
+        1,
+        help="Leave out attributes that fire on fewer than N arcs of the trees.",
     )
-    projective: bool = option(False, "Only trees whose arcs do not cross.", LEARNING, kind=SWITCH)
+    projective: bool = option(False, "Predict only trees whose arcs do not cross.", LEARNING, kind=SWITCH)
     single_root: bool | None = option(
         None,
-        "Whether one word only may hang on the root.",
+        "Allow only one word to be attached to the root.",
         LEARNING,
         kind=SWITCH,
-        shown="as in the trees to learn from",
+        shown="as in the training data",
         flags=("--single-root/--many-roots",),
     )
     relations: str | Path | ArcTemplates | None = option(
         "relations",
-        "The templates that name the relations of words to their heads, in a second step: a preset's name, a file, or "
-        "ArcTemplates. None leaves relations out.",
+        "Templates for the second step, which labels the relations of words to their heads: the name of a preset, a "
+        "file, or ArcTemplates. None leaves relations out.",
         LEARNING,
         from_python_only=True,
-        lasting=False,  # their text is part of what tells runs apart
+        lasting=False,  # their text is part of the fingerprint
     )
     relation_epochs: int = option(
         10,
-        "How many epochs to learn relations.",
+        "The number of epochs to learn relations.",
         LEARNING,
         kind=INTEGER,
         least=1,

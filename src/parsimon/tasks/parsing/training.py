@@ -1,7 +1,7 @@
-"""From a treebank to a fitted parser: the wiring of features, problem, solver and model. No algorithms.
+"""From a treebank to a fitted parser: connects features, problem, solver and model. Contains no algorithms.
 
-Arcs are learnt first, templates chosen before that if asked for; then, on the trees of the treebank, the relations of
-words to their heads.
+First templates are selected, if requested; then arcs are learnt; then, on the gold trees, the relations of words to
+their heads.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ARC = ("arc",)
 
 @dataclass(frozen=True)
 class Parsed:
-    """What to learn from: what makes features of arcs, and sentences with their trees."""
+    """The training data: the feature space of arcs, and sentences with their trees."""
 
     space: ArcFeatures
     treebank: Treebank
@@ -49,7 +49,7 @@ class Parsed:
 
 @dataclass(kw_only=True)
 class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
-    """How a parser is trained. `fit` does it; the parts of it are there for experiments.
+    """How a parser is trained. `fit` runs the whole training; the other methods are its parts.
 
     >>> import io
     >>> from parsimon.data import read_treebank
@@ -72,11 +72,11 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         dev: Treebank | None = None,
         weights: Array | None = None,
     ) -> ParserModel:
-        """Learns attributes and weights, and keeps what is not zero."""
+        """Learns attributes and weights, and keeps those that are not zero."""
         return self.run(Parsed(space, treebank, weights), dev=dev).model
 
     def check(self) -> None:
-        """Refuses values that cannot be meant, and templates of relations that are not there."""
+        """Refuses invalid values, and templates of relations that do not exist."""
         super().check()
         self._relation_templates()
 
@@ -89,13 +89,13 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
     def train(
         self, data: Parsed, run: Run, *, dev: Treebank | None = None, start: ParserModel | None = None
     ) -> Trained[ParserModel]:
-        """Arcs, perhaps by selected templates; then relations."""
+        """Learns arcs, after the selection of templates if there is one; then relations."""
         if start is not None:
             raise ParsimonError("a parser is always learnt from the beginning; leave out what to start from.")
         if dev is not None:
             check_trees(dev, None)
         if self.relations is not None:
-            relation_names(data.treebank)  # refused now and not when arcs are learnt
+            relation_names(data.treebank)  # refused before arcs are learnt
         run.phase("making features")
         task = self._task(data, run)
         run.phase("training")
@@ -105,7 +105,7 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         return arcs if result.status is Status.INTERRUPTED else self._with_relations(arcs, data, run)
 
     def prepare(self, space: ArcFeatures, treebank: Treebank, weights: Array | None = None) -> ParserTask:
-        """Numbers attributes and sets the problem up; with a selection, only templates that it keeps."""
+        """Numbers attributes and sets up the problem, after the selection of templates if there is one."""
         self.check()
         return self._task(Parsed(space, treebank, weights), Run(self.time_limit, self.callbacks))
 
@@ -147,7 +147,7 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         return not len(many) if self.single_root is None else self.single_root
 
     def _possible(self, treebank: Treebank) -> Treebank:
-        """With trees that the parser could give: a tree that is not among them would be pushed up for ever."""
+        """The treebank with trees that the parser can predict. The score of any other tree would grow without bound."""
         if not self.projective:
             return treebank
         trees = np.split(treebank.heads, np.cumsum(treebank.lengths)[:-1])
@@ -169,10 +169,10 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         return None if self.relations is None else as_arc_templates(self.relations)
 
     def _with_relations(self, arcs: Trained[ParserModel], data: Parsed, run: Run) -> Trained[ParserModel]:
-        """The parser with what names relations: a classifier of words with their heads, by MIRA.
+        """The parser with a classifier of relations, which MIRA learns from words with their heads.
 
-        Ctrl-C ends it with what there is. After the time limit there is still one epoch, without which there would be
-        no relations at all.
+        Ctrl-C keeps the classifier learnt so far. After the time limit, one epoch is still run, because there would be
+        no relations without it.
         """
         templates = self._relation_templates()
         if templates is None:
@@ -236,7 +236,7 @@ class Trees:
 
 @dataclass(frozen=True)
 class ParserTask:
-    """A problem together with what its features mean."""
+    """A learning problem and the meaning of its features."""
 
     space: ArcFeatures
     problem: InMemoryProblem
@@ -252,12 +252,12 @@ class ParserTask:
         return FeatureTable(self.space, index_of_arcs(self.space), ARC)
 
     def model(self, result: Result, info: dict[str, Any]) -> ParserModel:
-        """The parser that a result stands for, without relations."""
+        """The parser with the weights of a result, without relations."""
         arcs = SequenceModel.from_weights(ARC, self.space, index_of_arcs(self.space), result.weights, {})
         return ParserModel(arcs, None, self.trees.projective, self.trees.single_root, info)
 
     def facts(self) -> dict[str, Any]:
-        """What a model remembers of the data."""
+        """What the model records about the data."""
         names, chosen = self.space.template_names(), None
         if self.selection is not None and self.selected is not None:
             names, chosen = self.selected.names, described_selection(self.selection, self.selected)
@@ -299,13 +299,13 @@ class ParserTask:
 
 
 def _cut_short(trained: Trained[ParserModel], status: Status) -> Trained[ParserModel]:
-    """The same, with why there is no more of it."""
+    """The same with the status that explains why training ended early."""
     info = {**trained.model.info, "status": status.value}
     return Trained(replace(trained.model, info=info), replace(trained.result, status=status))
 
 
 def check_trees(treebank: Treebank, weights: Array | None) -> None:
-    """Refuses what nothing can be learnt from."""
+    """Refuses treebanks without words or with incomplete trees."""
     if not treebank.n_tokens:
         raise ParsimonError(f"{treebank.name} has no words; it should have one a line, with its head.")
     missing = np.flatnonzero(treebank.heads < 0)

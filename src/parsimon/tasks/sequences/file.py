@@ -22,7 +22,7 @@ SPACES = {
 
 
 def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is said of a model in the header, and its arrays but the weights."""
+    """The header of a model file, and all arrays except the weights."""
     settings, arrays = model.space.state()
     tensors: dict[str, Any] = {f"space.{name}": values for name, values in arrays.items()}
     for name, rows in (("node", model.index.node), ("pair", model.index.pair)):
@@ -37,7 +37,7 @@ def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
-    """The model again, or a `ValueError` or `KeyError` that says what is wrong with it."""
+    """The model from its header and arrays; a `ValueError` or `KeyError` if they are invalid."""
     labels = tuple(str(label) for label in header["labels"])
     settings = dict(header["space"])
     module, name = SPACES[settings.pop("kind")]

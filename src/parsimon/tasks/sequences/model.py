@@ -28,7 +28,7 @@ BATCH = 1 << 21  # part scores held at a time while predicting
 
 @dataclass(frozen=True)
 class SequenceModel:
-    """What training leaves behind, and all that prediction needs.
+    """The result of training: everything that prediction needs.
 
     Only attributes with a non-zero weight are in `space`; `index` lists their labels; `weights` has one
     number for each, none of them zero.

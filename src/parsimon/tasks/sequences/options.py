@@ -1,4 +1,4 @@
-"""The options of training sequence labellers."""
+"""Options of sequence labellers."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ DEBIAS = 0.5  # the best of 0.1, 0.3, 0.5, 1, 2 on a held-out tenth of the chunk
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LabellingOptions(SelectionOptions, PenaltyOptions, PruningOptions, DevelopmentOptions, TrainingOptions):
-    """What labellers of sequences and of trees have in common."""
+    """Options that labellers of sequences and of trees share."""
 
     loss: str | Loss = option(
         "log",
-        "'log' makes a conditional random field, 'hinge' a max-margin Markov network.",
+        "The loss. 'log' gives a conditional random field, 'hinge' a max-margin Markov network.",
         LEARNING,
         choices=("log", "hinge", "perceptron"),
     )
@@ -42,31 +42,32 @@ class LabellingOptions(SelectionOptions, PenaltyOptions, PruningOptions, Develop
         PenaltyOptions,
         "l1",
         0.5,
-        help="L1 strength: the larger, the fewer features. Wapiti's rho1, CRFsuite's c1.",
+        help="L1 strength. The larger it is, the fewer features remain. The same as Wapiti's rho1 and CRFsuite's c1.",
         shown="0.5; 0 with a group penalty, and for solvers with L2 or none",
     )
     l2: float = changed(
         PenaltyOptions,
         "l2",
         1e-5,
-        help="L2 strength. Wapiti's rho2, twice CRFsuite's c2.",
+        help="L2 strength. The same as Wapiti's rho2 and twice CRFsuite's c2.",
         shown="1e-05; 1 with frank-wolfe and one-slack, 0 with solvers for L1 or none",
     )
     penalize_bias: bool = option(
         True,
-        "Whether biases and plain label bigrams are penalised like other features, as in Wapiti and CRFsuite.",
+        "Penalise biases and plain label bigrams like other features, as Wapiti and CRFsuite do.",
         LEARNING,
         kind=SWITCH,
     )
     candidates: str = option(
         "all",
-        "Attributes with all labels (Wapiti, CRF++), or only with those seen together (CRFsuite).",
+        "Candidate features: 'all' combines every attribute with every label (as in Wapiti and CRF++), 'seen' only "
+        "with the labels that occur with it in the training data (as in CRFsuite).",
         LEARNING,
         choices=("all", "seen"),
     )
     debias: float | None = option(
         None,
-        f"At the end, refit the features that are left with this L2 strength only ({DEBIAS} works well).",
+        f"After training, refit the remaining features with an L2 penalty of this strength only ({DEBIAS} works well).",
         LEARNING,
         kind=NUMBER,
         least=0,
@@ -76,7 +77,7 @@ class LabellingOptions(SelectionOptions, PenaltyOptions, PruningOptions, Develop
     )
     dev_metric: str = option(
         "auto",
-        "How development data are scored; 'auto' is f1 where labels mark spans, else accuracy.",
+        "The score on development data. 'auto' is F1 if the labels mark spans, else accuracy.",
         STOPPING,
         choices=("auto", "f1", "accuracy"),
         lasting=False,
@@ -85,11 +86,11 @@ class LabellingOptions(SelectionOptions, PenaltyOptions, PruningOptions, Develop
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SequenceOptions(LabellingOptions):
-    """What labellers of sequences have besides."""
+    """Options that only labellers of sequences have."""
 
     order: int = option(
         1,
-        "How many labels before a token its label depends on; with 2, labels are learnt as pairs.",
+        "The number of previous labels that a label depends on. With 2, labels are learnt as pairs.",
         LEARNING,
         kind=INTEGER,
         least=1,
@@ -98,13 +99,13 @@ class SequenceOptions(LabellingOptions):
     )
     growth: Growth | None = option(
         None,
-        "Templates that come in later, and only where the shorter tests that they contain are active.",
+        "Templates that are added during training, only where the shorter tests that they contain are active.",
         CHOOSING,
         from_python_only=True,
     )
     scheme: Any = option(
         None,
-        "Only label sequences that are valid in this scheme are predicted; 'auto' tells it from the labels.",
+        "Predict only label sequences that are valid in this scheme. 'auto' recognises the scheme by the labels.",
         LEARNING,
         choices=("iob2", "iobes", "iob1", "auto"),
         lasting=False,

@@ -55,7 +55,9 @@ class TagPairs(LabelPairs):
 
     @classmethod
     def parse(cls, names: tuple[str, ...]) -> TagPairs:
-        """From the names of labels."""
+        """From the names of labels; a `ValueError` if they are not names of pairs."""
+        if not all(ARROW in name for name in names):
+            raise ValueError("with order 2, every label must be a pair of tags")
         halves = [name.partition(ARROW)[::2] for name in names]
         tags = sorted({tag for _, tag in halves} | {before for before, _ in halves} - {BEGINNING})
         number = {BEGINNING: -1} | {tag: i for i, tag in enumerate(tags)}

@@ -1,4 +1,4 @@
-"""From labelled sequences to a fitted model: the wiring of features, problem, solver and model. No algorithms."""
+"""From labelled sequences to a fitted model: connects features, problem, solver and model. Contains no algorithms."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MOST_BATCHES = 24
 
 @dataclass(frozen=True)
 class Labelled:
-    """What to learn from: input, what makes features of it, and labels."""
+    """The training data: input, what makes features of it, and labels."""
 
     space: FeatureSpace
     X: Any
@@ -60,7 +60,7 @@ class Labelled:
 
 @dataclass(kw_only=True)
 class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
-    """Training of sequences and of trees. `fit` does it; the parts of it are there for paths and experiments."""
+    """Training of sequences and of trees. `fit` runs the whole training; the other methods are its parts."""
 
     order: int = 1
     growth: Growth | None = None
@@ -75,7 +75,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         weights: Array | None = None,
         start: SequenceModel | None = None,
     ) -> SequenceModel:
-        """Learns attributes and weights, and keeps what is not zero."""
+        """Learns attributes and weights, and keeps those that are not zero."""
         return self.run(Labelled(space, X, y, weights), dev=dev, start=start).model
 
     def content(self, data: Labelled) -> Sequence[Any]:
@@ -85,7 +85,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
     def train(
         self, data: Labelled, run: Run, *, dev: Any = None, start: SequenceModel | None = None
     ) -> Trained[SequenceModel]:
-        """One problem, perhaps on selected templates, or one after the other as the features grow."""
+        """Fits one problem, after the selection of templates if there is one, or several as the features grow."""
         data = self.limited(data)
         if dev is not None and data.kinds is not None:
             dev = data.kinds.limit(dev[0]), dev[1]
@@ -99,22 +99,22 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         return Trained(self.model_of(task, result), result)
 
     def limited(self, data: Labelled) -> Labelled:
-        """The data, with the labels that each token may have, if that is limited."""
+        """The data with limits on the labels of each token, if there are any."""
         return data
 
     def finished(self, task: Any, result: Result, run: Run) -> Result:
-        """Pruned and debiased, if that was asked for."""
+        """The result after pruning and debiasing, if requested."""
         result = super().finished(task, result, run)
         if self.debias is not None and result.status is not Status.INTERRUPTED:
             result = debiased(task, result, self.debias, run)
         return result
 
     def model_of(self, task: SequenceTask, result: Result) -> SequenceModel:
-        """The model, with what it remembers."""
+        """The model with a description of its training."""
         return task.model(result, self.describe(task, result))
 
     def describe(self, task: Any, result: Result) -> dict[str, Any]:
-        """What a model remembers of its training."""
+        """What the model records about its training."""
         selected = task.selected
         selection = None
         if self.selection is not None and selected is not None:
@@ -133,10 +133,9 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
     def _grow(
         self, growth: Growth, data: Labelled, run: Run, dev: Any, start: SequenceModel | None
     ) -> Trained[SequenceModel]:
-        """Stage after stage, each from the weights of the one before.
+        """Fits one stage after another, each with a warm start from the one before.
 
-        Ctrl-C or the time limit ends it in any of them. Development data and all that is done in the end are the last
-        one's.
+        Ctrl-C or the time limit ends any stage. Development data, pruning and debiasing are for the last stage only.
         """
         if self.selection is not None:
             raise ParsimonError("templates can be selected or grown, but not both; leave one of them out.")
@@ -180,13 +179,14 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         stage: int,
         history: Sequence[Event],
     ) -> Result:
-        """A stage that is not the last: so many iterations, as the schedule says."""
+        """A stage before the last, with the number of iterations of the schedule."""
         iterations = growing.lasts(stage)
+        solver = replace(self, max_iter=iterations).solver_for(
+            task
+        )  # online learners are told how many epochs to run
         return run.fit(
             f"stage {stage + 1}",
-            replace(self, max_iter=iterations).solver_for(
-                task
-            ),  # online learners are told how many epochs to run
+            solver,
             task.problem,
             first,
             max_iter=iterations,
@@ -198,7 +198,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
     # ---- problems ----------------------------------------------------------------------------------------------
 
     def prepare(self, space: FeatureSpace, X: Any, y: Labels, weights: Array | None = None) -> SequenceTask:
-        """Numbers attributes and features and sets the problem up; with a selection, only templates that it keeps."""
+        """Numbers attributes and features and sets up the problem, after the selection of templates if there is one."""
         self.check()
         if self.growth is not None:
             raise ParsimonError(
@@ -212,7 +212,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
             return self._task_of(space, space.learn(data.X, self.n_threads), data)
         if not isinstance(space, TemplateFeatures):
             raise ParsimonError("templates can only be selected where there are templates; give some.")
-        # The first stage leaves nothing behind: what a run that is resumed goes on with is the same without it.
+        # The first stage must leave no trace, because a resumed run skips it.
         alone = replace(data, X=data.X.with_own_strings())
         selected = select_templates(
             self.selection, lambda: self._candidates(alone), run, space.template_names()
@@ -266,7 +266,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         return FeatureIndex.all_labels(len(y.names), space.n_node, space.n_pair)
 
     def _pairs(self, y: Labels) -> TagPairs | None:
-        """With order 2, the pairs of tags that are the labels."""
+        """With order 2, the labels are pairs of tags."""
         return TagPairs.seen(y) if self.order == 2 else None
 
     # ---- strengths ---------------------------------------------------------------------------------------------
@@ -274,11 +274,11 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
     def path(
         self, space: FeatureSpace, X: Any, y: Labels, strengths: Sequence[float]
     ) -> Iterator[tuple[float, SequenceModel]]:
-        """Models for falling strengths of the penalty, each started from the one before."""
+        """Models for decreasing strengths of the penalty, each with a warm start from the one before."""
         return along_path(self, self.prepare(space, X, y), strengths)
 
     def max_strength(self, space: FeatureSpace, X: Any, y: Labels) -> float:
-        """The strength of the penalty from which on every weight that it can drop is zero."""
+        """The smallest strength of the penalty at which every weight that it can drop is zero."""
         return largest_strength(self.prepare(space, X, y).problem)
 
 
@@ -304,7 +304,7 @@ class SequenceTraining(SequenceOptions, LabellingTraining):
 
 @dataclass(frozen=True)
 class SequenceTask:
-    """A problem together with what its features mean."""
+    """A learning problem and the meaning of its features."""
 
     space: FeatureSpace
     index: FeatureIndex
@@ -321,16 +321,16 @@ class SequenceTask:
 
     @property
     def features(self) -> FeatureTable:
-        """What the features mean."""
+        """Descriptions of the features."""
         return FeatureTable(self.space, self.index, self.labels)
 
     def model(self, result: Result, info: dict[str, Any]) -> SequenceModel:
-        """The model that a result stands for."""
+        """The model with the weights of a result."""
         order = 1 if self.pairs is None else 2
         return SequenceModel.from_weights(self.labels, self.space, self.index, result.weights, info, order)
 
     def facts(self) -> dict[str, Any]:
-        """What a model remembers of the data."""
+        """What the model records about the data."""
         names = self.space.template_names() if self.selected is None else self.selected.names
         return {
             "candidate_features": self.problem.n_features,
@@ -342,7 +342,7 @@ class SequenceTask:
         }
 
     def development_score(self, dev: tuple[Any, Labels]) -> Callable[[Weights], float]:
-        """Scores weights on a development set: span F1 or token accuracy."""
+        """A function that scores weights on development data by span F1 or token accuracy."""
         (X, y), metric, threads = dev, self.metric, self.n_threads
         observations = self.space.observe(X, threads)
         check_labels(observations, y)
@@ -364,7 +364,7 @@ class SequenceTask:
         return score
 
     def weights_of(self, model: SequenceModel) -> Weights:
-        """A model's weights in this task's numbering; features that are not here are left out."""
+        """The weights of a model, numbered as in this task. Unknown features are left out."""
         label = {name: i for i, name in enumerate(self.labels)}
         place = np.array([label.get(name, -1) for name in model.labels])
         Y, n = len(self.labels), self.index.node.n_features
@@ -400,7 +400,7 @@ def _template_gains(features: FeatureTable, observations: Observations, gold: In
 
 
 def _interrupted(trained: Trained[SequenceModel]) -> Trained[SequenceModel]:
-    """What a stage has left, when there was no time for the next."""
+    """The result of a stage when the next one was interrupted."""
     status, model = Status.INTERRUPTED, trained.model
     info = {**model.info, "status": status.value}
     return Trained(replace(model, info=info), replace(trained.result, status=status))
@@ -414,7 +414,7 @@ def make_batches(
     weights: Array | None = None,
     allowed: Transitions | None = None,
 ) -> Iterator[Batch]:
-    """Batches small enough that part scores stay in the cache; but not too many, each lists where attributes fire."""
+    """Batches so small that part scores stay in the cache, but not too many, as each has its own index."""
     workspace = Workspace()
     size = max(BATCH // width(observations, index, allowed), observations.n_tokens // MOST_BATCHES, 1)
     for chosen, tokens, part in observations.batches(size):
@@ -430,7 +430,7 @@ def make_batches(
 
 
 def check_labels(observations: Observations, y: Labels) -> None:
-    """Every token needs a label (or None)."""
+    """Refuses data in which not every token has a label (or None)."""
     if len(observations.lengths) != len(y.lengths):
         raise ParsimonError(
             f"there are {len(observations.lengths)} sequences but labels for {len(y.lengths)}."

@@ -1,4 +1,4 @@
-"""A labeller of trees in a model file: a sequence model, and what is known of nodes."""
+"""Tree labellers in model files: a sequence model and limits on the labels of nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from parsimon.tasks.trees.seen_below import below_as_lists, below_from_lists
 
 
 def take_apart(model: TreeModel) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is said of a model in the header, and its arrays but the weights."""
+    """The header of a model file, and all arrays except the weights."""
     header, tensors = sequence_file.take_apart(model)
     header["below"] = None if model.below is None else below_as_lists(model.below)
     header["node_kinds"] = None if model.node_kinds is None else model.node_kinds.to_dict()
@@ -20,13 +20,13 @@ def take_apart(model: TreeModel) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> TreeModel:
-    """The model again, or a `ValueError` or `KeyError` that says what is wrong with it."""
+    """The model from its header and arrays; a `ValueError` or `KeyError` if they are invalid."""
     model: TreeModel = labeller(TreeModel, header, tensors)
     return model
 
 
 def labeller(kind: type[TreeModel], header: dict[str, Any], tensors: dict[str, Any]) -> Any:
-    """A model of this class."""
+    """The model, of a given class."""
     model = sequence_file.put_together(header, tensors)
     below, kinds, column = header["below"], header["node_kinds"], header["parent_column"]
     if column is not None and (not isinstance(column, int) or isinstance(column, bool) or column < 0):

@@ -1,4 +1,4 @@
-"""A fitted labeller of trees: that of sequences, with what it knows of nodes."""
+"""A fitted tree labeller: a sequence model with limits on the labels of nodes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from parsimon.tasks.sequences.model import SequenceModel
 
 @dataclass(frozen=True)
 class TreeModel(SequenceModel):
-    """What training leaves behind, and all that prediction needs."""
+    """The result of training: everything that prediction needs."""
 
     kind: ClassVar[str] = "tree"
     below: Transitions | None = (
-        None  # with steps from siblings: which labels may be below which (see seen_below.py)
+        None  # with steps from siblings: the possible labels of children (see seen_below.py)
     )
-    node_kinds: NodeKinds | None = None  # which labels a node may have
-    parent_column: int | None = None  # of the column files it was learnt from
+    node_kinds: NodeKinds | None = None  # the possible labels of each kind of nodes
+    parent_column: int | None = None  # in the column files of the training data
 
     @classmethod
     def of(cls, model: SequenceModel, **more: Any) -> Any:
-        """A labeller of trees with the weights of a sequence model."""
+        """A tree labeller with the weights of a sequence model."""
         return cls(
             model.labels,
             model.space,
@@ -37,7 +37,7 @@ class TreeModel(SequenceModel):
         )
 
     def limited(self, X: Columns) -> Columns:
-        """The trees, with the labels that nodes of each kind may have."""
+        """The trees with the possible labels of each node."""
         assert X.links is not None
         return X if self.node_kinds is None or X.links.allowed is not None else self.node_kinds.limit(X)
 

@@ -1,4 +1,4 @@
-"""The options of training labellers of trees."""
+"""Options of tree labellers."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from parsimon.tasks.sequences.options import LabellingOptions
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TreeOptions(LabellingOptions):
-    """What labellers of trees have besides."""
+    """Options that only tree labellers have."""
 
     siblings: str | None = option(
         None,
-        "The label of a node depends on the label of the sibling before it, instead of its parent's or also on it. "
-        "Templates that start with S are about such pairs, or those that start with B if there are none. 'also' takes "
-        "longer.",
+        "Let the label of a node depend on the label of its previous sibling, 'instead' of its parent's label or "
+        "'also' "
+        "on it, which is slower. Templates that start with S describe such pairs; without any, those that start with B "
+        "do.",
         LEARNING,
         choices=("instead", "also"),
         shown="labels depend on the parent's",
     )
     kind_column: int | None = option(
         None,
-        "A column that tells kinds of nodes apart: a node gets only labels that its kind has in the training data.",
+        "The column with the kind of a node. A node only gets labels that nodes of its kind have in the training data.",
         READING,
         kind=INTEGER,
         least=0,

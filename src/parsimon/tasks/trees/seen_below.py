@@ -1,7 +1,7 @@
-"""Which labels may be below which, in trees whose labels depend on the parent's and on the sibling's before at once.
+"""The possible labels of children, for trees whose labels depend on both the parent and the previous sibling.
 
-There labels are solved as pairs, the parent's with the node's own (see structures/sibling_tree.py), and time grows with
-the square of how many pairs there are. So only pairs that are seen in training are possible.
+Inference in such trees uses pairs of labels, that of the parent and that of the node (see structures/sibling_tree.py),
+and takes time quadratic in the number of pairs. So only pairs that occur in the training data are possible.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from parsimon.structures.label_schemes import Transitions
 
 
 def seen_below(observations: Observations, y: Labels) -> Transitions:
-    """The labels of roots, and those of children of every label; `pair` is parent by child.
+    """The possible labels of roots, and of the children of each label; `pair` is parent × child.
 
-    A label that is not known may be any. Where no label that a kind of nodes may have was seen below another, the most
-    common of them is possible there: so every tree has a labelling.
+    An unknown label counts as every label. If none of the labels of a kind of nodes occurs below some label, the most
+    common one of them is possible there, so that every tree has a labelling.
     """
     links, n = observations.links, len(y.names)
     assert links is not None
@@ -34,7 +34,7 @@ def seen_below(observations: Observations, y: Labels) -> Transitions:
 
 
 def below_as_lists(below: Transitions) -> list[list[int]]:
-    """For a model file: the numbers of labels that roots may have, then of those below each label."""
+    """For a model file: the numbers of the possible labels of roots, then of the children of each label."""
     return [np.flatnonzero(row).tolist() for row in (below.start, *below.pair)]
 
 

@@ -1,4 +1,4 @@
-"""From labelled trees to a fitted model: training of sequences, with kinds of nodes and steps from parents."""
+"""Training of tree labellers: that of sequence labellers, with steps from parents and limits by kinds of nodes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from parsimon.tasks.trees.options import TreeOptions
 
 @dataclass(kw_only=True)
 class TreeTraining(TreeOptions, LabellingTraining):
-    """How a labeller of trees is trained. The space has to know of `siblings`, too."""
+    """How a tree labeller is trained. The feature space must have the same `siblings`."""
 
     kind: ClassVar[str] = "tree"
     model_class: ClassVar[type[TreeModel]] = TreeModel
 
     def limited(self, data: Labelled) -> Labelled:
-        """Nodes may only have the labels that nodes of their kind have in training."""
+        """Limits nodes to the labels that nodes of their kind have in the training data."""
         if self.kind_column is None or data.kinds is not None:
             return data
         kinds = NodeKinds.learn(data.X, self.kind_column, data.y)
         return replace(data, X=kinds.limit(data.X), kinds=kinds)
 
     def model_of(self, task: SequenceTask, result: Result) -> Any:
-        """The model, with what it knows of nodes."""
+        """The model with the limits on labels."""
         return self.model_class.of(super().model_of(task, result), below=task.below, node_kinds=task.kinds)
