@@ -181,9 +181,8 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
     ) -> Result:
         """A stage before the last, with the number of iterations of the schedule."""
         iterations = growing.lasts(stage)
-        solver = replace(self, max_iter=iterations).solver_for(
-            task
-        )  # online learners are told how many epochs to run
+        # Online learners must know how many epochs they run.
+        solver = replace(self, max_iter=iterations).solver_for(task)
         return run.fit(
             f"stage {stage + 1}",
             solver,
