@@ -78,7 +78,7 @@ def at_most(limit: int | None) -> Iterator[None]:
 
 
 def memory_in_use() -> int:
-    """The bytes that the limit counts and that are taken already; zero where that cannot be told."""
+    """The bytes that the limit counts and that are taken already; zero where that is unknown."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

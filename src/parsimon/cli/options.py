@@ -107,10 +107,10 @@ class SectionedCommand(click.Command):
         try:
             return super().invoke(ctx)
         except ParsimonError as error:
-            told = said_of_flags(str(error), self.params)
-            if told == str(error):
+            sentence = said_of_flags(str(error), self.params)
+            if sentence == str(error):
                 raise
-            raise ParsimonError(told) from error
+            raise ParsimonError(sentence) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes one block of options a section."""
@@ -223,47 +223,47 @@ def flags_of(kind: type) -> list[Callable[[Any], Any]]:
     ]
 
 
-def flag_of(name: str, told: Option, default: Any) -> Callable[[Any], Any]:
+def flag_of(name: str, described: Option, default: Any) -> Callable[[Any], Any]:
     """A flag, as the description of an option says."""
-    flags = told.flags or (f"--{name.replace('_', '-')}",)
-    shown: Any = told.shown or default is not None
-    settings: dict[str, Any] = {"section": told.section, "help": told.help, "default": default}
+    flags = described.flags or (f"--{name.replace('_', '-')}",)
+    shown: Any = described.shown or default is not None
+    settings: dict[str, Any] = {"section": described.section, "help": described.help, "default": default}
     if name == "n_jobs":
         shown = "all processors"
-    if told.kind == SWITCH:
+    if described.kind == SWITCH:
         if "/" in flags[0]:  # one way, the other, or neither
             return option(*flags, name, show_default=shown, **settings)
         if default is True:
             flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
         return option(*flags, name, is_flag=True, **{**settings, "default": bool(default)})
-    if told.choices is not None:
-        settings["type"] = click.Choice(told.choices)
-    elif told.kind == FILE:
+    if described.choices is not None:
+        settings["type"] = click.Choice(described.choices)
+    elif described.kind == FILE:
         settings["type"] = click.Path(path_type=Path)
-    elif told.kind == INTEGER:
-        settings["type"] = _whole_numbers(told)
-    elif told.kind in (NUMBER, SIZE):
-        settings["type"] = float if told.kind == NUMBER else str
-        settings["callback"] = _checked(name, told)
-    if told.flag_value is not None:
-        settings |= {"is_flag": False, "flag_value": told.flag_value}
-    return option(*flags, name, metavar=told.metavar, show_default=shown, **settings)
+    elif described.kind == INTEGER:
+        settings["type"] = _whole_numbers(described)
+    elif described.kind in (NUMBER, SIZE):
+        settings["type"] = float if described.kind == NUMBER else str
+        settings["callback"] = _checked(name, described)
+    if described.flag_value is not None:
+        settings |= {"is_flag": False, "flag_value": described.flag_value}
+    return option(*flags, name, metavar=described.metavar, show_default=shown, **settings)
 
 
-def _whole_numbers(told: Option) -> click.ParamType[int]:
-    if told.least is None and told.most is None:
+def _whole_numbers(described: Option) -> click.ParamType[int]:
+    if described.least is None and described.most is None:
         return click.INT
-    least, most = (None if limit is None else int(limit) for limit in (told.least, told.most))
+    least, most = (None if limit is None else int(limit) for limit in (described.least, described.most))
     return click.IntRange(least, most)
 
 
-def _checked(name: str, told: Option) -> Callable[..., Any]:
+def _checked(name: str, described: Option) -> Callable[..., Any]:
     def check(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
         try:
-            told.check(name, value)
-            return value if value is None or told.kind != SIZE else parse_size(value)
+            described.check(name, value)
+            return value if value is None or described.kind != SIZE else parse_size(value)
         except ParsimonError as error:
-            text = f"{value:g} is not {told.wanted}." if told.kind == NUMBER else str(error)
+            text = f"{value:g} is not {described.wanted}." if described.kind == NUMBER else str(error)
             raise click.BadParameter(text, ctx, parameter) from None
 
     return check

@@ -41,7 +41,7 @@ class SentenceLasso(GroupPenalty):
     def violation(self, w: Array, gradient: Array) -> Array:
         """Refused: it does not follow from the weights alone."""
         raise ParsimonError(
-            "how far the sentence regularizer is from optimal is told by a duality gap; use admm."
+            "only a duality gap says how far the sentence regularizer is from optimal; use admm."
         )
 
     def _check(self, groups: Groups) -> None:

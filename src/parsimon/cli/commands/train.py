@@ -138,7 +138,7 @@ class TrainingCommand:
                 self._write(trained.model, watch)
             except KeyboardInterrupt:
                 left = "no model" if self.model is not None else "nothing"
-                raise Interrupted(f"interrupted, and {left} was written{self.way_on}") from None
+                raise Interrupted(f"interrupted, and {left} was written{self.resume_hint}") from None
             record = self.record(trained, time.perf_counter() - self.began)
             if log is not None:
                 log.end(**record)
@@ -193,7 +193,7 @@ class TrainingCommand:
                 save_model(model, self.model, dtype="float32" if self.job["float32"] else "float64")
             self.kind.write_more(self.job, model)
         except ParsimonError as error:
-            raise ParsimonError(f"{str(error).rstrip('.')}{self.way_on}.") from error
+            raise ParsimonError(f"{str(error).rstrip('.')}{self.resume_hint}.") from error
 
     def _finish(self, trained: Trained[Any], record: dict[str, Any], log: JsonLines | None) -> None:
         """Says what came of it. The checkpoint of an interrupted run stays, for the run can be taken up again."""
@@ -213,12 +213,12 @@ class TrainingCommand:
             written = "this is the best model so far"
             if self.model is not None:
                 written = f"the best model so far was written to {self.model}"
-            raise Interrupted(f"interrupted; {written}{self.way_on}")
+            raise Interrupted(f"interrupted; {written}{self.resume_hint}")
 
     # ---- what is said ------------------------------------------------------------------------------------------
 
     @property
-    def way_on(self) -> str:
+    def resume_hint(self) -> str:
         """How to go on after a run that did not finish: the end of a sentence, or nothing."""
         path = checkpoint_file(self.job)
         if path is not None and self.job["checkpoint_every"] and path.exists():

@@ -111,7 +111,7 @@ def parts(model: SequenceModel, file: ColumnFile, threads: int, *, labelled: boo
 
 
 def read_trees(file: ColumnFile, column: int) -> Columns:
-    """A whole file of trees, one of whose columns has parents; mistakes are told with their lines."""
+    """A whole file of trees, one of whose columns has parents; error messages name the line."""
     from parsimon.features.columns import Columns
     from parsimon.features.tree_columns import parents_from_column
 

@@ -240,9 +240,9 @@ class Labelling(Kind):
         from parsimon.tasks.sequences.inspect import summary
 
         size = Path(job.model).stat().st_size
-        told = tables.summary_facts(job.model, size, summary(model), scores=False)
+        facts = tables.summary_facts(job.model, size, summary(model), scores=False)
         template = template_named(model, job["template"])
-        return ModelPage(told, [Part("", model, scores_of(model.info))], template)
+        return ModelPage(facts, [Part("", model, scores_of(model.info))], template)
 
 
 def details(model: SequenceModel, heaviest: Sequence[Any]) -> dict[str, Any]:

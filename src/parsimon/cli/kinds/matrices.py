@@ -28,7 +28,7 @@ SEPARATOR = option(
     "--separator",
     section=READING,
     type=click.Choice(["comma", "tab", "semicolon"]),
-    show_default="told from the first lines",
+    show_default="detected from the first lines",
     help="What stands between cells.",
 )
 
@@ -129,9 +129,9 @@ Examples:
         with output(job["output"]) as write:
             rows = model.probabilities(X).tolist() if job["marginals"] else [[] for _ in predicted]
             for label, probabilities in zip(predicted.tolist(), rows, strict=True):
-                told = zip(model.classes or (), probabilities, strict=False)
+                scored = zip(model.classes or (), probabilities, strict=False)
                 cells = [f"{label:.6g}" if model.classes is None else str(label)]
-                cells += [f"{name}={p:.{DIGITS}f}" for name, p in told]
+                cells += [f"{name}={p:.{DIGITS}f}" for name, p in scored]
                 write(("\t".join(cells) + "\n").encode())
 
     def evaluate(self, model: MatrixModel, job: Asked) -> Evaluated:

@@ -48,7 +48,7 @@ class Networks(Kind):
             "--separator",
             section=READING,
             type=click.Choice(["comma", "tab", "semicolon"]),
-            show_default="told from the first lines",
+            show_default="detected from the first lines",
             help="What stands between cells.",
         ),
         option(

@@ -285,10 +285,10 @@ def _row(cells: list[str]) -> str:
 def _lines(pages: Iterator[tuple[str, Found]], marginals: bool) -> Iterator[str]:
     """An object a page: its name and its record."""
     for name, found in pages:
-        told: dict[str, Any] = {"page": name, "record": _record(found)}
+        line: dict[str, Any] = {"page": name, "record": _record(found)}
         if marginals:
-            told["probabilities"] = [
+            line["probabilities"] = [
                 {"attribute": attribute, "value": value, "probability": round(p, DIGITS)}
                 for attribute, value, p in found
             ]
-        yield json.dumps(told, ensure_ascii=False) + "\n"
+        yield json.dumps(line, ensure_ascii=False) + "\n"

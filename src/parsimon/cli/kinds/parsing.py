@@ -63,7 +63,7 @@ class Parsers(Kind):
             "--format",
             section=READING,
             type=click.Choice(["conllu", "conllx"]),
-            show_default="told from the data",
+            show_default="detected from the data",
             help="The format of treebanks.",
         ),
     )
@@ -259,8 +259,8 @@ def with_probabilities(parsed: Treebank, marginals: list[Array]) -> bytes:
     for line in parsed.to_bytes().decode(parsed.encoding).split("\n"):
         if line.partition("\t")[0].isdigit():
             rest, _, misc = line.rstrip("\r").rpartition("\t")
-            told = f"ArcProb={next(values):.{DIGITS}f}"
-            line = f"{rest}\t{told if misc == '_' else f'{misc}|{told}'}"
+            attribute = f"ArcProb={next(values):.{DIGITS}f}"
+            line = f"{rest}\t{attribute if misc == '_' else f'{misc}|{attribute}'}"
         lines.append(line)
     return "\n".join(lines).encode(parsed.encoding)
 
@@ -280,8 +280,8 @@ def ranked(model: ParserModel, treebank: Treebank, job: Asked) -> Iterator[bytes
             if values[rank, i] == -np.inf:
                 break
             tree = heads[rank, end - n : end]
-            told = f"# rank = {rank + 1}\n# probability = {np.exp(values[rank, i]):.{DIGITS}f}\n"
-            yield told.encode(treebank.encoding)
+            comments = f"# rank = {rank + 1}\n# probability = {np.exp(values[rank, i]):.{DIGITS}f}\n"
+            yield comments.encode(treebank.encoding)
             text = one.with_heads(
                 tree, model.name_relations(one, tree, threads=threads_of(job["n_jobs"]))
             ).to_bytes()

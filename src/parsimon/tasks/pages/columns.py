@@ -9,7 +9,7 @@ from parsimon.features.templates import TemplateSet
 from parsimon.tasks.pages.page import TEXT, Page
 
 LEAF, INNER = "leaf", "inner"
-_LONGEST = 40  # characters of a text that is told apart from others
+_LONGEST = 40  # characters of a text; longer ones with the same start are treated as equal
 
 COLUMNS = (
     "kind",  # leaf or inner

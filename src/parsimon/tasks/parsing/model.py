@@ -30,7 +30,7 @@ class ParserModel:
     """The result of training: everything that parsing needs.
 
     `arcs` has one label, for its features speak for an arc or against it. `relations` labels words that have their
-    heads already; ``None`` if the relations are not to be told.
+    heads already; ``None`` if it does not name relations.
     """
 
     kind: ClassVar[str] = "parser"
