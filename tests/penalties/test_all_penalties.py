@@ -172,7 +172,9 @@ def test_zero_is_optimal_from_the_dual_norm_on(kind: Kind, g: Any) -> None:
         return
     assert threshold >= 0
     enough = kind.make(threshold * (1 + kind.exact) + 1e-300)
-    assert enough.violation(zero, g).max() == pytest.approx(0, abs=1e2 * kind.exact)
+    # Here a group lies on the edge of its ball, where Newton's steps know its weights only to the root of their gap.
+    near = 1e2 * kind.exact if kind.exact < 1e-9 else 1e-6
+    assert enough.violation(zero, g).max() == pytest.approx(0, abs=near * (1 + np.abs(g).max()))
     if threshold > 1e-6:
         assert kind.make(0.99 * threshold).violation(zero, g).max() > 0
 
