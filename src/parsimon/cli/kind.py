@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from parsimon.cli.options import Asked
 from parsimon.errors import ParsimonError
@@ -20,18 +20,23 @@ from parsimon.tasks.kinds import find_kind, get_kind, kinds
 
 if TYPE_CHECKING:
     from parsimon.report.model_page import Part
+    from parsimon.tasks.model_file import Model as AnyModel
     from parsimon.tasks.training import Training
 
 
+Model = TypeVar("Model")
+Data = TypeVar("Data")
+
+
 @dataclass(frozen=True)
-class Plan:
+class Plan(Generic[Data, Model]):
     """A training that is ready to begin: everything that can be refused before any work has been."""
 
-    training: Training[Any, Any]
-    read: Callable[[str], Any]  # data from a file or directory; those to learn from are read first
-    development: Callable[[Any], Any] = lambda data: data  # of data that were read, what training takes
-    start: Any = None  # a model to start from
-    complete: Callable[[Any], Any] = lambda model: model  # a model with what it must know of files
+    training: Training[Data, Model]
+    read: Callable[[str], Data]  # data from a file or directory; those to learn from are read first
+    development: Callable[[Data], Any] = lambda data: data  # of data that were read, what training takes
+    start: Model | None = None  # a model to start from
+    complete: Callable[[Model], Model] = lambda model: model  # a model with what it must know of files
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class ModelPage:
     template: str | None = None  # the one that was asked for, as the model has it
 
 
-class Kind(ABC):
+class Kind(ABC, Generic[Model]):
     """A kind of model, for the commands."""
 
     name: ClassVar[str]
@@ -90,18 +95,18 @@ class Kind(ABC):
     # --- train ----------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def plan(self, job: Asked) -> Plan:
+    def plan(self, job: Asked) -> Plan[Any, Model]:
         """What `train` will do; refuses what cannot work."""
 
     @abstractmethod
-    def size(self, model: Any) -> dict[str, Any]:
+    def size(self, model: Model) -> dict[str, Any]:
         """How much of what a model has kept, in numbers."""
 
     @abstractmethod
     def size_facts(self, size: Mapping[str, Any]) -> list[tuple[str, str]]:
         """The same for people."""
 
-    def model_facts(self, model: Any) -> list[tuple[str, str]]:
+    def model_facts(self, model: Model) -> list[tuple[str, str]]:
         """What else a training has found out."""
         return []
 
@@ -113,32 +118,32 @@ class Kind(ABC):
         """Files that training writes besides the model, by what they are."""
         return {}
 
-    def write_more(self, job: Asked, model: Any) -> None:  # noqa: B027
+    def write_more(self, job: Asked, model: Model) -> None:
         """Writes them; most kinds have none."""
 
-    def more_text(self, job: Asked, model: Any) -> str:
+    def more_text(self, job: Asked, model: Model) -> str:
         """What the summary of a training says besides."""
         return ""
 
     # --- use ------------------------------------------------------------------------------------------------------
 
-    def predict(self, model: Any, job: Asked) -> None:
+    def predict(self, model: Model, job: Asked) -> None:
         """Predictions for the input, written to the output."""
         raise ParsimonError(f"{job.model} is {self.noun}, which has no labels to predict.")
 
-    def evaluate(self, model: Any, job: Asked) -> Evaluated:
+    def evaluate(self, model: Model, job: Asked) -> Evaluated:
         """Scores on labelled data."""
         raise ParsimonError(f"{job.model} is {self.noun}, which has no labels to compare.")
 
     @abstractmethod
-    def inspect(self, model: Any, job: Asked) -> Inspected:
+    def inspect(self, model: Model, job: Asked) -> Inspected:
         """What is in a model."""
 
-    def page(self, model: Any, job: Asked) -> ModelPage:
+    def page(self, model: Model, job: Asked) -> ModelPage:
         """The same for a page."""
         raise NotImplementedError
 
-    def explain(self, model: Any, job: Asked) -> None:
+    def explain(self, model: Model, job: Asked) -> None:
         """Why a model predicts what it does."""
         raise ParsimonError(
             f"{job.model} is {self.noun}; explain is for {_listed([k.noun for k in all_kinds() if k.explains])}."
@@ -148,7 +153,7 @@ class Kind(ABC):
         self, job: Asked, command: str, everywhere: frozenset[str], flags: Mapping[str, str]
     ) -> None:
         """Refuses options that were given and that this kind does not have."""
-        has: Callable[[Kind], frozenset[str]] = lambda kind: getattr(kind, f"{command}s")  # noqa: E731
+        has: Callable[[Kind[Any]], frozenset[str]] = lambda kind: getattr(kind, f"{command}s")  # noqa: E731
         for name in sorted(job.given - everywhere - has(self)):
             able = [kind.noun for kind in all_kinds() if name in has(kind)]
             raise ParsimonError(
@@ -156,18 +161,18 @@ class Kind(ABC):
             )
 
 
-def kind_named(name: str) -> Kind:
+def kind_named(name: str) -> Kind[Any]:
     """The kind with a name."""
-    kind: Kind = import_module(get_kind(name).command).KIND
+    kind: Kind[Any] = import_module(get_kind(name).command).KIND
     return kind
 
 
-def kind_of(model: Any) -> Kind:
+def kind_of(model: AnyModel) -> Kind[Any]:
     """The kind of a model."""
     return kind_named(model.kind)
 
 
-def all_kinds() -> list[Kind]:
+def all_kinds() -> list[Kind[Any]]:
     """All kinds that are known."""
     return [kind_named(each.name) for each in kinds()]
 

@@ -104,7 +104,7 @@ def inspect(**options: Any) -> None:
         click.echo("\n" + history_table(history), nl=False)
 
 
-def write_page(kind: Kind, model: Model, job: Asked) -> None:
+def write_page(kind: Kind[Any], model: Model, job: Asked) -> None:
     """Writes a model as a page, and says where it is."""
     from parsimon.cli.output import check_writable
     from parsimon.files import write_file

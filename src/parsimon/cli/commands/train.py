@@ -56,7 +56,7 @@ def train() -> None:
     """Train a model: 'parsimon train KIND --help' lists the options of a kind."""
 
 
-def command_of(kind: Kind) -> click.Command:
+def command_of(kind: Kind[Any]) -> click.Command:
     """The command that trains a kind: its options, and those that all kinds have."""
 
     def run(**values: Any) -> None:
@@ -111,7 +111,7 @@ JSON = option("--json", "as_json", section=RUNNING, is_flag=True, help="Print th
 # --- The whole run -------------------------------------------------------------------------------------------
 
 
-def carry_out(kind: Kind, job: Asked) -> None:
+def carry_out(kind: Kind[Any], job: Asked) -> None:
     """What can be refused before any work has been; then reading, training, writing and the summary."""
     began = time.perf_counter()
     check_files(kind, job)
@@ -123,7 +123,9 @@ def carry_out(kind: Kind, job: Asked) -> None:
 class TrainingCommand:
     """One run of `parsimon train`."""
 
-    def __init__(self, kind: Kind, job: Asked, plan: Plan, began: float, *, resumes: bool) -> None:
+    def __init__(
+        self, kind: Kind[Any], job: Asked, plan: Plan[Any, Any], began: float, *, resumes: bool
+    ) -> None:
         self.kind, self.job, self.plan, self.began, self.resumes = kind, job, plan, began, resumes
         self.events: list[Event] = []
         self.model: Path | None = job["model"]
@@ -347,7 +349,7 @@ def will_resume(job: Asked) -> bool:
     return bool(exists and job["resume"])
 
 
-def check_files(kind: Kind, job: Asked) -> None:
+def check_files(kind: Kind[Any], job: Asked) -> None:
     """Refuses what cannot be read, what could not be written at the end, and what would be lost by writing."""
     train, dev = job["train"], job.get("dev")
     if train == dev == "-":

@@ -21,6 +21,7 @@ from parsimon.tasks.options import READING, options_of
 if TYPE_CHECKING:
     from parsimon.tasks.documents.explain import ExplainedDocument
     from parsimon.tasks.documents.model import DocumentModel
+    from parsimon.tasks.documents.training import LabelledDocuments
 
 AT_ONCE = 4096  # documents
 DIGITS = 4  # of a probability in a table
@@ -36,7 +37,7 @@ STRENGTHS = {
 OF_SENTENCES = ("groups", "window", "group_weight", "stopping", "rho")
 
 
-class Documents(Kind):
+class Documents(Kind["DocumentModel"]):
     """Document classifiers."""
 
     name: ClassVar[str] = "document"
@@ -90,7 +91,7 @@ Examples:
 
     # ---- train -------------------------------------------------------------------------------------------------
 
-    def plan(self, job: Asked) -> Plan:
+    def plan(self, job: Asked) -> Plan[LabelledDocuments, DocumentModel]:
         """How texts are read, and the options as those of training."""
         from parsimon.data.text import TextReader
         from parsimon.tasks.documents.training import DocumentTraining, LabelledDocuments

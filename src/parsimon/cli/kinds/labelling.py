@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import click
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from parsimon.tasks.sequences.model import SequenceModel
     from parsimon.tasks.sequences.training import LabellingTraining
 
+Labeller = TypeVar("Labeller", bound="SequenceModel")
 GROUPS = ("template", "attribute", "label")
 L1, L2, BUDGET = 0.5, 1e-5, 30
 # Solvers that can do with one of both only, or without any.
@@ -112,7 +113,7 @@ def column_flags() -> list[Any]:
     ]
 
 
-class Labelling(Kind):
+class Labelling(Kind[Labeller], Generic[Labeller]):
     """A labeller, whatever its input is."""
 
     inspects: ClassVar[frozenset[str]] = frozenset({"top", "label", "template", "transitions", "html"})
@@ -174,10 +175,10 @@ class Labelling(Kind):
 
     @property
     @abstractmethod
-    def model_class(self) -> type[Any]:
+    def model_class(self) -> type[Labeller]:
         """The class of its models."""
 
-    def initial(self, job: Asked) -> Any:
+    def initial(self, job: Asked) -> Labeller | None:
         """The model to start from."""
         from parsimon.tasks.model_file import load_model
 
@@ -185,7 +186,7 @@ class Labelling(Kind):
 
     # ---- what was learnt -----------------------------------------------------------------------------------------
 
-    def size(self, model: SequenceModel) -> dict[str, Any]:
+    def size(self, model: Labeller) -> dict[str, Any]:
         """Features, attributes and templates, of how many."""
         from parsimon.tasks.sequences.inspect import summary
 
@@ -210,7 +211,7 @@ class Labelling(Kind):
             *((f"stage {n}", str(stage)) for n, stage in enumerate(grown, start=1)),
         ]
 
-    def inspect(self, model: SequenceModel, job: Asked) -> Inspected:
+    def inspect(self, model: Labeller, job: Asked) -> Inspected:
         """What the model has kept: by template, by label, and its heaviest features."""
         from parsimon.report import tables
         from parsimon.tasks.sequences import inspect as look
@@ -233,7 +234,7 @@ class Labelling(Kind):
             )
         return Inspected({}, {}, "\n".join(sections))
 
-    def page(self, model: SequenceModel, job: Asked) -> ModelPage:
+    def page(self, model: Labeller, job: Asked) -> ModelPage:
         """The same for a page."""
         from parsimon.report import tables
         from parsimon.report.model_page import Part, scores_of

@@ -33,7 +33,7 @@ SEPARATOR = option(
 )
 
 
-class Matrices(Kind):
+class Matrices(Kind["MatrixModel"]):
     """Classifiers and regressors of the rows of a matrix."""
 
     name: ClassVar[str] = "matrix"
@@ -79,7 +79,7 @@ Examples:
         """The groups."""
         return [] if job["group_file"] is None else [job["group_file"]]
 
-    def plan(self, job: Asked) -> Plan:
+    def plan(self, job: Asked) -> Plan[Rows, MatrixModel]:
         """The options as those of training, and how tables are read."""
         from parsimon.tasks.matrices.training import MatrixTraining
 

@@ -18,13 +18,14 @@ from parsimon.tasks.options import FILES, READING, RUNNING, options_of
 if TYPE_CHECKING:
     from parsimon.data.discrete_table import DiscreteTable
     from parsimon.tasks.networks.model import NetworkModel
+    from parsimon.tasks.networks.training import Counted
 
 SHOWN = 20  # of the strongest edges
 MORE = "; --top shows more, --json shows all"
 PATH = click.Path(path_type=Path)
 
 
-class Networks(Kind):
+class Networks(Kind["NetworkModel"]):
     """Markov networks."""
 
     name: ClassVar[str] = "network"
@@ -100,7 +101,7 @@ Examples:
         files = {"the drawing": job["draw"], "the edges": job["edges"]}
         return {what: path for what, path in files.items() if path is not None}
 
-    def plan(self, job: Asked) -> Plan:
+    def plan(self, job: Asked) -> Plan[Counted, NetworkModel]:
         """The options as those of training, and how tables are read."""
         from parsimon.data.csv_tables import SEPARATORS, read_table
         from parsimon.report.figure_file import check_ending

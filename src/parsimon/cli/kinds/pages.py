@@ -40,7 +40,7 @@ DIGITS = 4  # of a probability
 PAGES = "pages"  # the name of the templates for them
 
 
-class Pages(Labelling):
+class Pages(Labelling["PageModel"]):
     """Readers of web pages."""
 
     name: ClassVar[str] = "page"
@@ -79,7 +79,7 @@ Examples:
 """
 
     @property
-    def model_class(self) -> type[Any]:
+    def model_class(self) -> type[PageModel]:
         """The class of its models."""
         from parsimon.tasks.pages.model import PageModel
 
@@ -89,7 +89,7 @@ Examples:
         """The table, and templates if any were named."""
         return [job["values"], job["templates"]]
 
-    def plan(self, job: Asked) -> Plan:
+    def plan(self, job: Asked) -> Plan[Labelled, Any]:
         """Templates, values, and how pages are read."""
         from parsimon.tasks.pages.columns import PAGE_TEMPLATES
         from parsimon.tasks.pages.reading import read_values

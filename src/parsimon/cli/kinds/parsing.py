@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from parsimon.data.treebanks import Treebank
     from parsimon.penalties import Penalty
     from parsimon.tasks.parsing.model import ParserModel
+    from parsimon.tasks.parsing.training import Parsed
 
 BUDGET = 200
 DIGITS = 4  # of a probability
 SHOWN = 20  # of the heaviest features
 
 
-class Parsers(Kind):
+class Parsers(Kind["ParserModel"]):
     """Dependency parsers."""
 
     name: ClassVar[str] = "parser"
@@ -95,7 +96,7 @@ Examples:
         """Templates."""
         return [job["templates"], job["relations"]]
 
-    def plan(self, job: Asked) -> Plan:
+    def plan(self, job: Asked) -> Plan[Parsed, ParserModel]:
         """Templates, and how treebanks are read."""
         from parsimon.data.treebank_files import read_treebank
         from parsimon.features.arc_features import ArcFeatures

@@ -27,12 +27,13 @@ from parsimon.tasks.sequences.options import SequenceOptions
 if TYPE_CHECKING:
     from parsimon.features.templates import Template, TemplateSet
     from parsimon.selection.growth import Growth
+    from parsimon.tasks.sequences.model import SequenceModel
     from parsimon.tasks.sequences.training import Labelled, SequenceTraining
 
 GROW_AFTER = 10  # iterations of the stage before
 
 
-class Sequences(Labelling):
+class Sequences(Labelling["SequenceModel"]):
     """Labellers of sequences."""
 
     name: ClassVar[str] = "sequence"
@@ -84,7 +85,7 @@ Examples:
 """
 
     @property
-    def model_class(self) -> type[Any]:
+    def model_class(self) -> type[SequenceModel]:
         """The class of its models."""
         from parsimon.tasks.sequences.model import SequenceModel
 
@@ -94,7 +95,7 @@ Examples:
         """Templates."""
         return [job["templates"], *(name for name, _ in grows(job))]
 
-    def plan(self, job: Asked) -> Plan:
+    def plan(self, job: Asked) -> Plan[Labelled, SequenceModel]:
         """Templates, what may grow, and how files are read."""
         from parsimon.tasks.sequences.training import SequenceTraining
 
@@ -111,11 +112,11 @@ Examples:
             self.initial(job),
         )
 
-    def predict(self, model: Any, job: Asked) -> None:
+    def predict(self, model: SequenceModel, job: Asked) -> None:
         """Lines with labels."""
         predict_columns(model, job)
 
-    def evaluate(self, model: Any, job: Asked) -> Evaluated:
+    def evaluate(self, model: SequenceModel, job: Asked) -> Evaluated:
         """Spans or labels."""
         return evaluate_columns(model, job, "sequences")
 

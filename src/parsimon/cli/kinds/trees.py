@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from parsimon.features.template_features import TemplateFeatures
     from parsimon.features.templates import TemplateSet
     from parsimon.tasks.sequences.training import Labelled
+    from parsimon.tasks.trees.model import TreeModel
     from parsimon.tasks.trees.training import TreeTraining
 
 
-class Trees(Labelling):
+class Trees(Labelling["TreeModel"]):
     """Labellers of trees."""
 
     name: ClassVar[str] = "tree"
@@ -73,7 +74,7 @@ Examples:
 """
 
     @property
-    def model_class(self) -> type[Any]:
+    def model_class(self) -> type[TreeModel]:
         """The class of its models."""
         from parsimon.tasks.trees.model import TreeModel
 
@@ -83,7 +84,7 @@ Examples:
         """Templates."""
         return [] if job["templates"] is None else [job["templates"]]
 
-    def plan(self, job: Asked) -> Plan:
+    def plan(self, job: Asked) -> Plan[Labelled, Any]:
         """Templates, and how files are read."""
         from parsimon.tasks.trees.training import TreeTraining
 
@@ -107,11 +108,11 @@ Examples:
             lambda model: replace(model, parent_column=job["parent_column"]),
         )
 
-    def predict(self, model: Any, job: Asked) -> None:
+    def predict(self, model: TreeModel, job: Asked) -> None:
         """Lines with labels."""
         predict_columns(model, job)
 
-    def evaluate(self, model: Any, job: Asked) -> Evaluated:
+    def evaluate(self, model: TreeModel, job: Asked) -> Evaluated:
         """Labels of nodes."""
         return evaluate_columns(model, job, "trees")
 
