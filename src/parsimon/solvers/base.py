@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Protocol
@@ -144,10 +144,15 @@ class Solver(Protocol):
         ...
 
 
+def fitting(solvers: Mapping[str, Callable[[], Solver]], problem: Problem) -> Iterator[str]:
+    """The names of the solvers that a problem has everything for, each made when it is looked at."""
+    return (name for name, make in solvers.items() if first_missing(make().requires, problem) is None)
+
+
 def check_compatible(
-    solver: Solver, problem: Problem, alternatives: dict[str, Solver], name: str | None = None
+    solver: Solver, problem: Problem, others: Mapping[str, Callable[[], Solver]], name: str | None = None
 ) -> None:
-    """Refuses, in one sentence, a combination that cannot work."""
+    """Refuses, in one sentence, a combination that cannot work. `others` are solvers to name in their place."""
     loss = problem.loss
     if loss.oracle not in problem.oracles:
         raise ParsimonError(
@@ -160,8 +165,6 @@ def check_compatible(
         )
     missing = first_missing(solver.requires, problem)
     if missing is not None:
-        able = [
-            name for name, other in alternatives.items() if first_missing(other.requires, problem) is None
-        ]
+        able = list(fitting(others, problem))
         advice = f"use {' or '.join(able)}" if able else "no solver of this library will do for it"
         raise ParsimonError(f"the solver {name or solver.name} needs {missing}; {advice}.")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from parsimon.errors import ParsimonError
 from parsimon.penalties.groupings import FeatureDescriptions
 from parsimon.problem import Problem
-from parsimon.solvers.base import Solver, check_compatible
-from parsimon.solvers.capabilities import first_missing
+from parsimon.solvers.base import Solver, check_compatible, fitting
 from parsimon.solvers.registry import SOLVERS
 from parsimon.solvers.settings import (
     AddsUnits,
@@ -21,23 +20,21 @@ from parsimon.solvers.settings import (
 
 def choose_solver(solver: str | Solver, problem: Problem, tol: float | None = None) -> Solver:
     """A solver by name, the one given, or with ``auto`` the first that fits; refused if it cannot work."""
-    able = {name: make() for name, make in SOLVERS.items()}
     if not isinstance(solver, str):
-        check_compatible(solver, problem, able)
+        check_compatible(solver, problem, SOLVERS)
         return solver
     if solver == "auto":
-        fitting = [name for name, kind in able.items() if first_missing(kind.requires, problem) is None]
-        solver = fitting[0] if fitting else "subgradient"
+        solver = next(fitting(SOLVERS, problem), "subgradient")
     elif solver not in SOLVERS:
         raise ParsimonError(f"there is no solver called {solver!r}; choose from auto, {', '.join(SOLVERS)}.")
-    chosen = able[solver]
+    chosen = SOLVERS[solver]()
     if tol is not None:
         if not isinstance(chosen, HasTolerance):
             raise ParsimonError(
                 f"the solver {solver} runs for so many epochs and has no tolerance; leave it out."
             )
         chosen = SOLVERS[solver](tol=tol)
-    check_compatible(chosen, problem, able, solver)
+    check_compatible(chosen, problem, SOLVERS, solver)
     return chosen
 
 
