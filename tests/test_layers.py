@@ -25,7 +25,9 @@ def layers() -> dict[str, int]:
 def imports(text: str) -> Iterator[tuple[int, str]]:
     """The lines of a module that import from the package, and what at its top they import from."""
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "parsimon":
+        if isinstance(node, ast.ImportFrom) and node.level:
+            yield node.lineno, "." * node.level  # which folder that is, a reader would have to count
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "parsimon":
             deeper = (node.module or "").split(".")[1:2]
             yield from ((node.lineno, name) for name in deeper or [alias.name for alias in node.names])
         elif isinstance(node, ast.Import):
@@ -35,12 +37,13 @@ def imports(text: str) -> Iterator[tuple[int, str]]:
 
 
 def upward(place: str, text: str) -> list[str]:
-    """The imports of a module in `place` that go up; what is not in the table has no layer."""
-    layer = layers()
+    """The imports of a module in `place` that go up. What is not in the table comes from the package's public face."""
+    layer, top = layers(), max(layers().values())
+    own = layer[place]
     return [
         f"line {line} of a module in {place} imports {name}, which is above it"
         for line, name in imports(text)
-        if name in layer and layer[name] > layer[place]
+        if layer.get(name, -1 if name == "__version__" else top + 1) > own
     ]
 
 
@@ -63,4 +66,7 @@ def test_an_import_that_goes_up_is_found() -> None:
         "line 2 of a module in penalties imports solvers, which is above it"
     ]
     assert upward("features", "import parsimon.tasks.model_file")
+    assert upward("structures", "if TYPE_CHECKING:\n    from parsimon.estimators import SequenceLabeler")
+    assert upward("structures", "from .. import tasks")
+    assert upward("structures", "from parsimon import SequenceLabeler")
     assert not upward("solvers", "from parsimon.penalties import L1\nfrom parsimon import errors")
