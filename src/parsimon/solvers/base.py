@@ -11,6 +11,7 @@ import numpy as np
 
 from parsimon.arrays import Array
 from parsimon.errors import ParsimonError
+from parsimon.forms import bound, count, line, list_of, number, optional, record
 from parsimon.penalties.base import Penalty
 from parsimon.problem import Problem
 from parsimon.solvers.capabilities import Capability, first_missing
@@ -68,9 +69,29 @@ class Event:
     support: int | None = None
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Event:
-        """From its fields, as they come out of JSON."""
-        return cls(**{**fields, "instantiated": tuple(fields["instantiated"])})
+    def from_dict(cls, fields: Any, place: str = "an event") -> Event:
+        """From its fields, as they come out of JSON; a `ValueError` says what is wrong with them."""
+        checked = EVENT(fields, place)
+        return cls(**{**checked, "instantiated": tuple(checked["instantiated"])})
+
+
+EVENT = record(
+    {
+        "iteration": count,
+        "seconds": number,
+        "objective": number,
+        "active": count,
+        "evaluations": count,
+        "phase": line,
+        "kkt": optional(bound),
+        "gap": optional(bound),
+        "dev": optional(number),
+        "instantiated": list_of(count),
+        "selected": optional(count),
+        "support": optional(count),
+    },
+    closed=True,
+)
 
 
 def thin_history(history: list[Event], most: int = 200) -> list[dict[str, Any]]:

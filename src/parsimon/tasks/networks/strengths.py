@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
+from parsimon.forms import list_of
+from parsimon.forms import number as a_number
 from parsimon.solvers import Status, Weights
 from parsimon.tasks.networks.criterion import criterion, effective_parameters
 from parsimon.tasks.networks.model import NetworkPath
@@ -88,8 +90,12 @@ def _judged(
         f"score of strength {number}",
         partial(_score, judge, task, problem, edges, refit.weights, gamma),
         lambda score: {"score": score},
-        lambda kept: float(kept["score"]),
+        _kept_score,
     )
+
+
+def _kept_score(kept: dict[str, Any]) -> float:
+    return float(a_number(kept["score"], "the score"))
 
 
 def _score(
@@ -174,8 +180,16 @@ def _alphas(training: NetworkTraining, task: NetworkTask, run: Run) -> Array:
         "strengths",
         lambda: training.alphas(task),
         lambda alphas: {"alphas": alphas.tolist()},
-        lambda kept: np.array(kept["alphas"], np.float64),
+        lambda kept: _falling(kept["alphas"], training.n_alphas),
     )
+
+
+def _falling(alphas: Any, n: int) -> Array:
+    """Strengths as a checkpoint has them: so many, above zero, none larger than the one before."""
+    checked = np.array(list_of(a_number)(alphas, "the strengths"), np.float64)
+    if len(checked) != n or not np.all(checked > 0) or np.any(np.diff(checked) > 0):
+        raise ValueError("the strengths do not fall, or are too many or too few")
+    return checked
 
 
 CHOICES: dict[str, Choice] = {
