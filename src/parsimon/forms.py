@@ -184,7 +184,11 @@ def _measured(value: Any, place: str, depth: int, seen: int) -> int:
 
 def encodable(value: str) -> bool:
     """Whether a text can be written in UTF-8: halves of surrogate pairs cannot."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def shown(value: Any) -> str:

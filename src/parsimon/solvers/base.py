@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -96,12 +97,13 @@ EVENT = record(
 
 def thin_history(history: list[Event], most: int = 200) -> list[dict[str, Any]]:
     """A history short enough for a model file, and without times."""
+    history = [event for event in history if math.isfinite(event.objective)]
     every = max(1, len(history) // most)
     return [
         {
             k: round(v, 6) if isinstance(v, float) else v
             for k, v in vars(event).items()
-            if k != "seconds" and v not in (None, "")
+            if k != "seconds" and v not in (None, "", math.inf)
         }
         for i, event in enumerate(history)
         if i % every == 0 or i == len(history) - 1

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from parsimon import forms
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.forms import list_of
-from parsimon.forms import number as a_number
 from parsimon.solvers import Status, Weights
 from parsimon.tasks.networks.criterion import criterion, effective_parameters
 from parsimon.tasks.networks.model import NetworkPath
@@ -95,7 +94,7 @@ def _judged(
 
 
 def _kept_score(kept: dict[str, Any]) -> float:
-    return float(a_number(kept["score"], "the score"))
+    return float(forms.number(kept["score"], "the score"))
 
 
 def _score(
@@ -186,7 +185,7 @@ def _alphas(training: NetworkTraining, task: NetworkTask, run: Run) -> Array:
 
 def _falling(alphas: Any, n: int) -> Array:
     """Strengths as a checkpoint has them: so many, above zero, none larger than the one before."""
-    checked = np.array(list_of(a_number)(alphas, "the strengths"), np.float64)
+    checked = np.array(forms.list_of(forms.number)(alphas, "the strengths"), np.float64)
     if len(checked) != n or not np.all(checked > 0) or np.any(np.diff(checked) > 0):
         raise ValueError("the strengths do not fall, or are too many or too few")
     return checked
