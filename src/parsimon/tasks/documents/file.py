@@ -37,6 +37,8 @@ INFO: Mapping[str, Form] = {
     "min_documents": size,
     "max_documents": measure,
     "max_words": size,
+    "max_iter": size,
+    "tol": measure,
 }
 
 
