@@ -77,7 +77,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
         *ANYWHERE,
         LABELLERS[0],
         LABELLERS[1],
-        LABELLERS[2],
         ("predict", "M", "I", "--decoding", "minimum-risk"),
         ("evaluate", "M", "T"),
     ),
