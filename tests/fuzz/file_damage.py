@@ -151,7 +151,8 @@ class Damage:
                 new, bounds = r.choice(INTEGERS + near), np.iinfo(values.dtype)
                 values.flat[i] = max(int(bounds.min), min(int(bounds.max), new))
             elif values.dtype.kind == "f":
-                values.flat[i] = np.array(r.choice(FLOATS)).astype(values.dtype)
+                with np.errstate(all="ignore"):
+                    values.flat[i] = np.array(r.choice(FLOATS)).astype(values.dtype)
         return values
 
 
