@@ -1,13 +1,24 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all, where links point, for whom they were for; nothing is left behind."""
 
 from __future__ import annotations
 
+import os
+import stat
+import subprocess
+import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from parsimon import files
 from parsimon.errors import ParsimonError
-from parsimon.files import write_atomically, write_file
+from parsimon.files import probe, replaced, write_atomically, write_file
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
 
 
 def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:
@@ -18,17 +29,18 @@ def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, MemoryError, OSError])
 def test_a_failure_leaves_the_file_and_its_folder_as_they_were(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    failure: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"before")
 
-    def fail(self: Path, target: Path) -> None:
-        raise KeyboardInterrupt
+    def fail(*_: Any) -> None:
+        raise failure
 
-    monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(KeyboardInterrupt):
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(failure):
         write_atomically(path, b"after")
     assert path.read_bytes() == b"before"
     assert list(tmp_path.iterdir()) == [path]
@@ -46,3 +58,157 @@ def test_a_failure_is_explained_in_one_sentence(tmp_path: Path) -> None:
         write_file(tmp_path / "nowhere" / "a", b"")
     write_file(tmp_path / "a", b"x")
     assert (tmp_path / "a").read_bytes() == b"x"
+
+
+# ---- permissions and links -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o666, 0o755])
+def test_permissions_stay(mode: int, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.touch()
+    path.chmod(mode)
+    write_atomically(path, b"secret")
+    assert mode_of(path) == mode
+
+
+def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_atomically(tmp_path / "a", b"")
+    finally:
+        os.umask(before)
+    assert mode_of(tmp_path / "a") == 0o640
+
+
+def test_nobody_else_can_read_a_secret_while_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.touch()
+    path.chmod(0o600)
+    with replaced(path) as file:
+        assert stat.S_IMODE(os.fstat(file).st_mode) == 0o600
+
+
+def test_what_a_link_points_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    target, link, chain = tmp_path / "there" / "a", tmp_path / "link", tmp_path / "chain"
+    target.write_bytes(b"before")
+    link.symlink_to(Path("there") / "a")
+    chain.symlink_to(link)
+    write_atomically(chain, b"after")
+    assert (chain.is_symlink(), link.is_symlink(), target.is_symlink()) == (True, True, False)
+    assert target.read_bytes() == b"after"
+    assert list((tmp_path / "there").iterdir()) == [target]
+
+
+def test_a_link_to_what_is_not_there_yet_makes_it(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("target")
+    write_atomically(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_bytes() == b"new"
+
+
+def test_links_that_go_round_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OSError, match="symbolic links"):
+        write_atomically(tmp_path / "a", b"")
+    assert (tmp_path / "a").is_symlink()
+
+
+# ---- what killed writers leave behind ------------------------------------------------------------------------
+
+
+def test_the_next_writer_removes_what_a_killed_one_left_behind(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from pathlib import Path; from parsimon.files import replaced\n"
+        "with replaced(Path(sys.argv[1])) as file: os.write(file, b'half'); os.kill(os.getpid(), 9)"
+    )
+    path = tmp_path / "a"
+    assert subprocess.run([sys.executable, "-c", script, path], check=False).returncode == -9
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(".a.")
+    assert left.read_bytes() == b"half"
+    write_atomically(tmp_path / "b", b"")  # another file
+    assert left.exists()
+    write_atomically(path, b"whole")
+    assert {each.name for each in tmp_path.iterdir()} == {"a", "b"}
+
+
+def test_what_a_live_writer_writes_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with replaced(path) as file:
+        os.write(file, b"slow")
+        write_atomically(path, b"quick")
+        assert path.read_bytes() == b"quick"
+        os.write(file, b" one")
+    assert path.read_bytes() == b"slow one"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_writer_that_was_taken_for_dead_before_it_had_its_lock_begins_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, lock, taken = tmp_path / "a", files._lock, []
+
+    def late(file: int, *, wait: bool) -> bool:
+        if wait and not taken:
+            taken.append(next(tmp_path.iterdir()))
+            taken[0].unlink()
+        return lock(file, wait=wait)
+
+    monkeypatch.setattr(files, "_lock", late)
+    write_atomically(path, b"whole")
+    assert path.read_bytes() == b"whole"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_only_temporary_files_of_the_same_file_are_removed(tmp_path: Path) -> None:
+    others = [
+        ".a",
+        ".a.tmp",
+        ".a.12345678",
+        ".a.1234567g.tmp",
+        ".b.12345678.tmp",
+        ".a.12345678.tmp.bak",
+        "a.ckpt",
+    ]
+    for name in [*others, ".a.12345678.tmp"]:
+        (tmp_path / name).touch()
+    write_atomically(tmp_path / "a", b"")
+    assert {each.name for each in tmp_path.iterdir()} == {"a", *others}
+
+
+def test_many_writers_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    failures: list[BaseException] = []
+
+    def write(number: int) -> None:
+        try:
+            for _ in range(20):
+                write_atomically(path, b"%d" % number * 1000)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert path.read_bytes() in [b"%d" % number * 1000 for number in range(4)]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_long_names(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 255)
+    write_atomically(path, b"long")
+    assert path.read_bytes() == b"long"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_whether_a_file_could_be_written(tmp_path: Path) -> None:
+    probe(tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(OSError, match="No such file or directory"):
+        probe(tmp_path / "nowhere" / "a")

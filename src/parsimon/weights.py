@@ -8,8 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from parsimon.arrays import Array, IntArray
+from parsimon.errors import ParsimonError
 
 State = Mapping[str, Array | IntArray]  # by names that a solver gives them
+
+
+class DamagedState(ParsimonError):
+    """A state that no solver can have given. Whoever read it from a file says which file that is."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -39,3 +40,14 @@ def test_usage_errors_are_one_sentence_and_a_hint(run, arguments, said):
     assert said in first
     assert second.startswith("Try 'program") or second.startswith("Try 'parsimon")
     assert "--help" in second
+
+
+def test_a_warning_is_a_sentence(run, monkeypatch):
+    from parsimon.cli.commands import presets
+
+    monkeypatch.setattr(
+        presets.presets, "callback", lambda **_: warnings.warn("something is off", stacklevel=1)
+    )
+    result = run("presets")
+    assert result.exit_code == 0
+    assert result.stderr == "parsimon: something is off.\n"

@@ -114,3 +114,9 @@ def test_kinds_of_installed_packages_are_found(monkeypatch: pytest.MonkeyPatch) 
 def test_the_registry_is_light() -> None:
     code = "import sys, parsimon.tasks.kinds as k; k.kinds(); sys.exit(bool({'numpy', 'click'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@every
+def test_a_kind_declares_what_its_models_say_of_their_training(name: str) -> None:
+    assert get_kind(name).info
+    assert all(callable(form) for form in get_kind(name).info.values())

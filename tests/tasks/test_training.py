@@ -29,7 +29,7 @@ from parsimon.solvers.settings import (
     tolerance_of,
     validation_interval,
 )
-from parsimon.tasks.checkpoint import Checkpoint
+from parsimon.tasks.checkpoint import Checkpoint, Finished, Running
 from parsimon.tasks.matrices.flat import flat_problem
 from parsimon.tasks.training import (
     NobodyWatches,
@@ -43,7 +43,9 @@ from parsimon.tasks.training import (
     named_loss,
     select_templates,
 )
+from solver_toys import set_up
 from tiny_training import Examples, TinyModel, TinyTask, TinyTraining, examples
+from toy_problems import make_toy
 
 DATA = examples()
 
@@ -406,6 +408,30 @@ def test_a_checkpoint_of_another_problem_is_refused(tmp_path: Path) -> None:
         started(path, resume=True).fit("fit", LBFGS(), wide, Weights.zeros(13))
 
 
+@pytest.mark.parametrize("value", [1e90, -1e90, 1e12])
+def test_weights_that_no_fit_comes_to_are_refused(value: float, tmp_path: Path) -> None:
+    path, far = tmp_path / "run", Weights(np.array([value]), np.array([0]), 7)
+    result = Result(far, Status.CONVERGED, 1.0)
+    for checkpoint in (
+        Checkpoint("mark", running={"fit": Running("fit", far, [], 0)}),
+        Checkpoint("mark", finished={"fit": Finished(result)}),
+    ):
+        checkpoint.save(path)
+        with pytest.raises(ParsimonError, match=r"run is damaged: its weights are much worse than none"):
+            started(path, resume=True).fit("fit", OWLQN(), problem(), ZERO)
+
+
+def test_a_state_that_no_learner_has_given_is_refused_with_the_name_of_the_file(tmp_path: Path) -> None:
+    path, chains = tmp_path / "run", set_up(make_toy(0), lambda n: ElasticNet(0.1, 0.0))
+    n = chains.n_features
+    start = Weights(np.zeros(0), np.zeros(0, np.int64), n, lambda: {"values": np.ones(2)})
+    Checkpoint("mark", running={"fit": Running("fit", start, [], 0)}).save(path)
+    with pytest.raises(
+        ParsimonError, match=r"run is damaged: the state of the learner is of another solver\.$"
+    ):
+        started(path, resume=True).fit("fit", Online(3), chains, Weights.zeros(n))
+
+
 # ---- once --------------------------------------------------------------------------------------------------
 
 
@@ -463,6 +489,28 @@ def test_templates_are_selected_once(tmp_path: Path) -> None:
 
 
 # ---- checkpoints of trainings ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"names": ["U1"]},
+        {"names": "U0"},
+        {"kept": [1]},
+        {"kept": [True, True]},
+        {"score": [None]},
+        {"score": []},
+        {"history": [{}]},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_a_selection_of_something_else_is_refused(wrong: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    right = {"names": ["U0"], "kept": [True], "score": [1.5], "history": []}
+    Checkpoint("mark", values={"selection": {**right, **wrong}}).save(path)
+    with pytest.raises(ParsimonError, match="is damaged: it"):
+        select_templates(First(), lambda: None, started(path, resume=True), ["U0"])  # type: ignore[arg-type, return-value]
 
 
 def test_there_must_be_a_checkpoint_to_resume_from(tmp_path: Path) -> None:

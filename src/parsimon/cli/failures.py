@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any
@@ -55,7 +56,7 @@ class Program(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command that was asked for."""
-        with explained():
+        with explained(), warnings_as_sentences():
             result = super().invoke(ctx)
             print(end="", flush=True)  # what fails, fails here and not when the interpreter ends
             return result
@@ -80,6 +81,14 @@ class Program(click.Group):
             error.show()
             sys.exit(error.exit_code)
         sys.exit(result if isinstance(result, int) else 0)
+
+
+@contextmanager
+def warnings_as_sentences() -> Iterator[None]:
+    """Within it, a warning is a sentence for people, without the line of source that Python adds."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: say(str(message))
+        yield
 
 
 @contextmanager

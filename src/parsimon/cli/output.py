@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from parsimon.errors import ParsimonError
+from parsimon.files import probe, replaced
 
 Write = Callable[[bytes], None]
 
@@ -34,16 +34,12 @@ def output(path: str) -> Iterator[Write]:
 @contextmanager
 def _complete_file(target: Path, name: str) -> Iterator[IO[bytes]]:
     """A file beside `target` that takes its place at the end, and is gone if anything fails."""
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    stream = _opened(temporary, "xb", name)
-    try:
-        with _closing(stream):
-            yield stream
-            os.fsync(stream.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(replaced(target))
+        except OSError as error:
+            raise ParsimonError(f"{name} cannot be written: {error.strerror or error}.") from error
+        yield stack.enter_context(_closing(os.fdopen(file, "wb", closefd=False)))
 
 
 @contextmanager
@@ -91,14 +87,12 @@ def check_writable(path: Path, what: str) -> None:
     if path.exists() and not path.is_file():
         kind = "a directory" if path.is_dir() else "a device"
         raise ParsimonError(f"{what} {path} is {kind}; it must be a file.")
-    folder = path.parent
+    folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         raise ParsimonError(
             f"{what} {path} cannot be written: there is no directory {folder}; make it first."
         )
-    probe = folder / f".{path.name}.{secrets.token_hex(4)}"
     try:
-        probe.touch(exist_ok=False)
-        probe.unlink()
+        probe(path)
     except OSError as error:
         raise ParsimonError(f"{what} {path} cannot be written: {error.strerror or error}.") from error

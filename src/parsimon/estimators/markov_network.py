@@ -184,7 +184,7 @@ class MarkovNetwork(NetworkOptions, Estimator):
 
     def _take(self, model: NetworkModel) -> None:
         super()._take(model)
-        self.n_iter_ = int(model.info.get("iterations", 0))  # the history may be thin_history
+        self.n_iter_ = model.info.get("iterations", 0)  # the history may be thin_history
         self.feature_names_in_ = np.array(model.names, dtype=object)
         self.n_features_in_ = len(model.names)
         self.categories_ = [np.array(states, dtype=_dtype(states)) for states in model.categories]

@@ -81,7 +81,7 @@ def summary_text(name: str, size: int, summary: Mapping[str, Any]) -> str:
         pairs.append(("trained on", ", ".join(counts)))
     if training.get("loss"):
         pairs.append(("by", settings_text(training)))
-    if training.get("relevant_groups") is not None:
+    if training.get("relevant_groups") is not None and training.get("groups"):
         relevant = of(training["relevant_groups"], training.get("groups_in_all"))
         pairs.append((f"{training['groups']}s", f"{relevant} found relevant"))
     if training.get("objective") is not None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parsimon.errors import ParsimonError
+from parsimon.files import write_all
 
 if TYPE_CHECKING:
     from parsimon.solvers.base import Event
@@ -26,7 +30,7 @@ class JsonLines:
         try:
             self._file = self.path.open("ab" if append else "wb", buffering=0)
             if append and self._broken_off():
-                self._file.write(b"\n")
+                write_all(self._file.fileno(), b"\n")
         except OSError as error:
             raise ParsimonError(f"the log {path} cannot be written: {error.strerror or error}.") from error
 
@@ -41,7 +45,7 @@ class JsonLines:
     def start(self, **record: Any) -> None:
         """The first line: what is about to happen."""
         try:
-            self._file.write(_line({"event": "start", **record}))
+            self._append(_line({"event": "start", **record}))
         except OSError as error:
             self._file.close()
             raise ParsimonError(
@@ -60,9 +64,21 @@ class JsonLines:
         if self.failure is not None:
             return
         try:
-            self._file.write(_line(record))
+            self._append(_line(record))
         except OSError as error:
             self.failure = error.strerror or str(error)
+
+    def _append(self, line: bytes) -> None:
+        """A whole line, or nothing."""
+        file = self._file.fileno()
+        before = os.lseek(file, 0, os.SEEK_END) if stat.S_ISREG(os.fstat(file).st_mode) else None
+        try:
+            write_all(file, line)
+        except OSError:
+            if before is not None:
+                with suppress(OSError):
+                    os.ftruncate(file, before)
+            raise
 
     def close(self) -> None:
         """No more lines."""

@@ -142,7 +142,7 @@ def summary_facts(
         ),
         ("labels", f"{len(summary['labels'])}"),
     ]
-    if training.get("tokens"):
+    if training.get("tokens") and training.get("sequences"):
         pairs.append(("trained on", f"{training['tokens']:,} tokens in {training['sequences']:,} sequences"))
     if training.get("loss"):
         strengths = ", ".join(f"{k} {training[k]:g}" for k in ("l1", "l2") if training.get(k) is not None)

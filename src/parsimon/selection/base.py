@@ -17,6 +17,7 @@ import numpy as np
 from parsimon.arrays import Array, BoolArray
 from parsimon.designs.feature_table import FeatureTable
 from parsimon.errors import ParsimonError
+from parsimon.forms import flag, list_of, number, record, text
 from parsimon.problem import Problem
 from parsimon.solvers.base import Event, Result, Status
 from parsimon.solvers.driver import Monitor
@@ -58,10 +59,24 @@ class Selected:
         }
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Selected:
-        """From what `to_dict` returned."""
-        history = [Event.from_dict(event) for event in fields["history"]]
-        return cls(fields["names"], np.array(fields["kept"], bool), np.array(fields["score"], float), history)
+    def from_dict(cls, fields: Any) -> Selected:
+        """From what `to_dict` returned; a `ValueError` says what is wrong with anything else."""
+        checked = SELECTED(fields, "the selection")
+        kept, score = np.array(checked["kept"], bool), np.array(checked["score"], np.float64)
+        if not len(checked["names"]) == len(kept) == len(score):
+            raise ValueError("not every template has a score")
+        return cls(checked["names"], kept, score, checked["history"])
+
+
+SELECTED = record(
+    {
+        "names": list_of(text),
+        "kept": list_of(flag),
+        "score": list_of(number),
+        "history": list_of(Event.from_dict),
+    },
+    closed=True,
+)
 
 
 class Selection(Protocol):

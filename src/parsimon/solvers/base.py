@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -11,6 +12,7 @@ import numpy as np
 
 from parsimon.arrays import Array
 from parsimon.errors import ParsimonError
+from parsimon.forms import bound, count, line, list_of, number, optional, record
 from parsimon.penalties.base import Penalty
 from parsimon.problem import Problem
 from parsimon.solvers.capabilities import Capability, first_missing
@@ -68,19 +70,40 @@ class Event:
     support: int | None = None
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Event:
-        """From its fields, as they come out of JSON."""
-        return cls(**{**fields, "instantiated": tuple(fields["instantiated"])})
+    def from_dict(cls, fields: Any, place: str = "an event") -> Event:
+        """From its fields, as they come out of JSON; a `ValueError` says what is wrong with them."""
+        checked = EVENT(fields, place)
+        return cls(**{**checked, "instantiated": tuple(checked["instantiated"])})
+
+
+EVENT = record(
+    {
+        "iteration": count,
+        "seconds": number,
+        "objective": number,
+        "active": count,
+        "evaluations": count,
+        "phase": line,
+        "kkt": optional(bound),
+        "gap": optional(bound),
+        "dev": optional(number),
+        "instantiated": list_of(count),
+        "selected": optional(count),
+        "support": optional(count),
+    },
+    closed=True,
+)
 
 
 def thin_history(history: list[Event], most: int = 200) -> list[dict[str, Any]]:
     """A history short enough for a model file, and without times."""
+    history = [event for event in history if math.isfinite(event.objective)]
     every = max(1, len(history) // most)
     return [
         {
             k: round(v, 6) if isinstance(v, float) else v
             for k, v in vars(event).items()
-            if k != "seconds" and v not in (None, "")
+            if k != "seconds" and v not in (None, "", math.inf)
         }
         for i, event in enumerate(history)
         if i % every == 0 or i == len(history) - 1

@@ -15,6 +15,7 @@ group is dropped. Their number is reported after every stretch of rounds and eve
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol, TypeAlias
 
@@ -37,9 +38,10 @@ from parsimon.solvers.capabilities import (
     SCALAR_COST,
     Requires,
 )
+from parsimon.solvers.learner_state import RUNNING, Layout
 from parsimon.solvers.online_groups import AttributeRows, Blocks, Device, SingleWeights, WholeBlocks
 from parsimon.structures.base import Oracle
-from parsimon.weights import State, Weights
+from parsimon.weights import DamagedState, State, Weights
 
 ORACLE_NUMBERS = {
     Oracle.ARGMAX: 0,
@@ -197,7 +199,7 @@ class Online:
         """Yields after every epoch. The objective is the sum of losses as they were met, plus Ω."""
         steps = ProximalSteps.of(problem, self.budget)
         learner = steps.learner()
-        begin(learner, start, STATE)
+        begin(learner, start, RUNNING)
         oracle, cost = ORACLE_NUMBERS[problem.loss.oracle], SCALAR_COST.of(problem)
         n = learner.n_sequences
         for epoch, order in epochs_left(learner, self.epochs, self.seed, self.shuffle):
@@ -206,7 +208,8 @@ class Online:
             size, last = self.step.size(epoch), epoch == self.epochs - 1
             loss, counts = 0.0, []
             for part in np.split(order, _cuts(epoch * n, n, self.every)):
-                of_part, _ = learner.run(part, oracle, cost, self.step.passive_aggressive, size)
+                with summable():
+                    of_part, _ = learner.run(part, oracle, cost, self.step.passive_aggressive, size)
                 loss += of_part
                 counts.append(learner.n_weights)
                 due = learner.rounds % self.every == 0 or (last and learner.rounds == self.epochs * n)
@@ -215,8 +218,8 @@ class Online:
                     counts.append(learner.n_weights)
             features, values = learner.weights(self.average)
             yield Iterate(
-                Weights(values, features, problem.n_features, lambda: state_of(learner, STATE)),
-                loss + problem.penalty.restrict(features).value(values),
+                Weights(values, features, problem.n_features, lambda: state_of(learner, RUNNING.names)),
+                finite(loss + problem.penalty.restrict(features).value(values)),
                 epoch + 1,
                 phase=self.name,
                 instantiated=tuple(counts),
@@ -225,7 +228,6 @@ class Online:
 
 
 AFTER_ROUNDING = 1e-9  # so that a third of 30 epochs is 10, not 9
-STATE = ("features", "values", "drifts", "blocks", "counts")  # what a learner is made of
 
 
 def state_of(learner: Learner, names: Sequence[str]) -> State:
@@ -233,15 +235,36 @@ def state_of(learner: Learner, names: Sequence[str]) -> State:
     return dict(zip(names, learner.state(), strict=True))
 
 
-def begin(learner: Learner, start: Weights, names: Sequence[str]) -> None:
+def begin(learner: Learner, start: Weights, layout: Layout) -> None:
     """Sets a new learner's first weights, or all of its state at the end of an epoch."""
     if start.state is not None:
-        state = start.state()
-        learner.restore(*(state[name] for name in names))
+        arrays = layout.checked(start.state(), start.n_features)
+        try:
+            learner.restore(*arrays)
+        except ValueError as error:
+            raise DamagedState(f"the state of the learner is of something else: {error}.") from None
+        if learner.rounds % max(learner.n_sequences, 1):
+            raise DamagedState("the state of the learner is not that at the end of an epoch.")
         return
     given = start.nonzero()
     if given.features is not None and len(given.values):
         learner.start(given.features, given.values)
+
+
+@contextmanager
+def summable() -> Iterator[None]:
+    """Within it, weights that outgrow what numbers can hold are an error in one sentence."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise ParsimonError(f"{error}.") from None
+
+
+def finite(objective: float) -> float:
+    """An objective; refused if numbers cannot hold it."""
+    if not np.isfinite(objective):
+        raise ParsimonError("the weights have grown beyond what can be added up; use a smaller step.")
+    return objective
 
 
 def epochs_done(learner: Learner, epochs: int) -> int:

@@ -36,11 +36,10 @@ from parsimon.solvers.capabilities import (
     SEPARABLE,
     Requires,
 )
-from parsimon.solvers.online import ORACLE_NUMBERS, begin, epochs_left, state_of
+from parsimon.solvers.learner_state import SUMMED
+from parsimon.solvers.online import ORACLE_NUMBERS, begin, epochs_left, finite, state_of, summable
 from parsimon.solvers.online_groups import Blocks
 from parsimon.weights import Weights
-
-STATE = ("features", "sums", "penalty", "rounds")  # what a learner is made of
 
 
 class Schedule(Protocol):
@@ -105,15 +104,16 @@ class SGDL1:
         """Yields after every epoch. The objective is the sum of losses as they were met, plus Ω."""
         penalty = ELASTIC_NET.of(problem)
         learner = new_learner(problem, penalty)
-        begin(learner, start, STATE)
+        begin(learner, start, SUMMED)
         oracle, cost = ORACLE_NUMBERS[problem.loss.oracle], SCALAR_COST.of(problem)
         for epoch, order in epochs_left(learner, self.epochs, self.seed, self.shuffle):
             sizes = self.step.sizes(epoch, learner.n_sequences)
-            loss, _ = learner.run(order, oracle, cost, sizes, penalty.l1, penalty.l2, self.negligible)
+            with summable():
+                loss, _ = learner.run(order, oracle, cost, sizes, penalty.l1, penalty.l2, self.negligible)
             features, values = learner.weights()
             yield Iterate(
-                Weights(values, features, problem.n_features, lambda: state_of(learner, STATE)),
-                loss + penalty.restrict(features).value(values),
+                Weights(values, features, problem.n_features, lambda: state_of(learner, SUMMED.names)),
+                finite(loss + penalty.restrict(features).value(values)),
                 epoch + 1,
                 phase=self.name,
                 instantiated=(learner.n_weights,),

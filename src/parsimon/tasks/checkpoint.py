@@ -8,7 +8,6 @@ their solvers. A digest of all that shows damage.
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,12 +21,29 @@ from numpy.typing import NDArray
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.files import write_file
+from parsimon.forms import (
+    bound,
+    count,
+    duration,
+    line,
+    list_of,
+    mapping,
+    number,
+    one_of,
+    optional,
+    record,
+    shown,
+    text,
+    told,
+    tuple_of,
+)
 from parsimon.solvers import SOLVERS, Event, Monitor, Result, Solver, Status
 from parsimon.solvers.settings import counts_epochs, epochs_of
 from parsimon.tasks.fingerprint import fingerprint
 from parsimon.weights import Weights
 
 FORMAT = 3
+LARGEST = 1e100  # no weight is; sums of products of such weights are still finite
 Arrays = dict[str, Array | IntArray]
 Header = Mapping[str, Any]  # as it comes out of JSON: nothing in it can be trusted
 
@@ -136,18 +152,24 @@ class Checkpoint:
         """Reads the checkpoint of a training, which must have the same data and settings."""
         with _reading(path) as (arrays, header):
             checkpoint = cls(
-                _text(header["mark"]),
-                _duration(header["seconds"]),
-                {name: dict(value) for name, value in header["values"].items()},
+                header["mark"],
+                header["seconds"],
+                header["values"],
                 {
-                    _text(each["name"]): Finished(_result(each, arrays, f"finished.{i}."))
+                    each["name"]: Finished(_result(each, arrays, f"finished.{i}."))
                     for i, each in enumerate(header["finished"])
                 },
                 {
-                    _text(each["name"]): _running(each, arrays, f"running.{i}.")
+                    each["name"]: _running(each, arrays, f"running.{i}.")
                     for i, each in enumerate(header["running"])
                 },
             )
+            if len(checkpoint.finished) + len(checkpoint.running) < len(
+                header["finished"] + header["running"]
+            ):
+                raise ValueError("a fit is there twice")
+            if arrays:
+                raise ValueError(f"{shown(min(arrays))} is of no fit")
         if checkpoint.mark != mark:
             raise ParsimonError(
                 f"the checkpoint {path} belongs to other data, templates or settings; "
@@ -215,12 +237,12 @@ def _reading(path: Path) -> Iterator[tuple[Arrays, Header]]:
                 raise ValueError("the digest differs")
             header = json.loads(signed["header"])
             if header["format"] != FORMAT:
-                raise ValueError(f"format {header['format']}, not {FORMAT}")
-            yield arrays, header
+                raise ValueError(f"its format is {shown(header['format'])}, not {FORMAT}")
+            yield arrays, HEADER(header, "the header")
     except ParsimonError:
         raise
     except (SafetensorError, *DAMAGE) as error:
-        raise ParsimonError(f"{path} is not a checkpoint, or is damaged ({error}).") from None
+        raise ParsimonError(f"{path} is not a checkpoint, or is damaged ({told(error)}).") from None
 
 
 def _digest(header: str, arrays: Mapping[str, NDArray[Any]]) -> str:
@@ -236,11 +258,13 @@ def _put_weights(weights: Weights, arrays: Arrays, prefix: str) -> int:
 
 
 def _weights(arrays: Arrays, prefix: str, n_features: int) -> Weights:
-    features, values = arrays[f"{prefix}features"], arrays[f"{prefix}values"]
+    features, values = arrays.pop(f"{prefix}features"), arrays.pop(f"{prefix}values")
     if features.dtype != np.int64 or values.dtype != np.float64:
         raise ValueError("weights of another type")
-    if features.ndim != 1 or features.shape != values.shape or not np.isfinite(values).all():
-        raise ValueError("weights that are not finite, or are no vector")
+    if features.ndim != 1 or features.shape != values.shape:
+        raise ValueError("weights that are no vector")
+    if not np.all(np.abs(values) <= LARGEST):  # nor are they NaN
+        raise ValueError("weights that are not finite, or too large for any fit")
     if len(features) and not (
         np.all(np.diff(features) > 0) and features[0] >= 0 and features[-1] < n_features
     ):
@@ -264,17 +288,24 @@ def _finished_header(name: str, result: Result, arrays: Arrays, prefix: str) -> 
 
 
 def _result(header: Header, arrays: Arrays, prefix: str) -> Result:
-    relevance = arrays.get(f"{prefix}relevance")
     return Result(
-        _weights(arrays, prefix, _count(header["n_features"])),
+        _weights(arrays, prefix, header["n_features"]),
         Status[header["status"]],
-        _number(header["objective"]),
-        _number_or_none(header["kkt"]),
-        _number_or_none(header["gap"]),
-        [_event(each) for each in header["history"]],
-        _count_or_none(header["support"]),
-        None if relevance is None else relevance.astype(np.float64),
+        header["objective"],
+        header["kkt"],
+        header["gap"],
+        _in_order(header["history"]),
+        header["support"],
+        _relevance(arrays.pop(f"{prefix}relevance", None)),
     )
+
+
+def _relevance(values: NDArray[Any] | None) -> Array | None:
+    if values is None:
+        return None
+    if values.dtype != np.float64 or values.ndim != 1 or not np.all(np.isfinite(values) & (values >= 0)):
+        raise ValueError("the relevance of groups must be numbers of zero or more")
+    return values
 
 
 def _running_header(running: Running, arrays: Arrays, prefix: str) -> dict[str, Any]:
@@ -296,63 +327,51 @@ def _running_header(running: Running, arrays: Arrays, prefix: str) -> dict[str, 
 
 
 def _running(header: Header, arrays: Arrays, prefix: str) -> Running:
-    n_features, best = _count(header["n_features"]), None
+    n_features, best = header["n_features"], None
     weights = _weights(arrays, prefix, n_features)
     own = f"{prefix}state."
-    state = {name.removeprefix(own): values for name, values in arrays.items() if name.startswith(own)}
+    state = {name.removeprefix(own): arrays.pop(name) for name in list(arrays) if name.startswith(own)}
     if state:
         weights = replace(weights, state=lambda: state)
     if header["best"] is not None:
         score, since, objective, kept = header["best"]
-        at = _weights(arrays, f"{prefix}best.", n_features)
-        best = Best(_number(score), _count(since), _number(objective), _number(kept), at)
-    history, counted_from = [_event(each) for each in header["history"]], _count(header["counted_from"])
+        best = Best(score, since, objective, kept, _weights(arrays, f"{prefix}best.", n_features))
+    history, counted_from = _in_order(header["history"]), header["counted_from"]
     if counted_from > len(history):
         raise ValueError("iterations that count from after the last one")
-    return Running(_text(header["name"]), weights, history, counted_from, best)
+    return Running(header["name"], weights, history, counted_from, best)
 
 
-def _event(header: Header) -> Event:
-    event = Event.from_dict(dict(header))
-    for number in (event.seconds, event.objective):
-        _number(number)
-    for measure in (event.kkt, event.gap, event.dev):
-        _number_or_none(measure)
-    for count in (event.iteration, event.active, event.evaluations, *event.instantiated):
-        _count(count)
-    for size in (event.selected, event.support):
-        _count_or_none(size)
-    _text(event.phase)
-    return event
+def _in_order(history: list[Event]) -> list[Event]:
+    if [event.iteration for event in history] != list(range(len(history))):
+        raise ValueError("the iterations of a history are not numbered one by one")
+    return history
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
-    return value
+# --- What a header may say ------------------------------------------------------------------------------------
 
-
-def _count(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
-        raise TypeError(f"{value!r} is not a count")
-    return value
-
-
-def _count_or_none(value: Any) -> int | None:
-    return None if value is None else _count(value)
-
-
-def _number(value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or math.isnan(value):
-        raise TypeError(f"{value!r} is not a number")
-    return float(value)
-
-
-def _number_or_none(value: Any) -> float | None:
-    return None if value is None else _number(value)
-
-
-def _duration(value: Any) -> float:
-    if not 0 <= _number(value) < math.inf:
-        raise ValueError(f"{value!r} seconds")
-    return float(value)
+_FIT = {"name": line, "n_features": count, "history": list_of(Event.from_dict)}
+_FINISHED = record(
+    {
+        **_FIT,
+        "status": one_of(*Status.__members__),
+        "objective": number,
+        "kkt": optional(bound),
+        "gap": optional(bound),
+        "support": optional(count),
+    },
+    closed=True,
+)
+_BEST = tuple_of(number, count, number, number)
+_RUNNING = record({**_FIT, "counted_from": count, "best": optional(_BEST)}, closed=True)
+HEADER = record(
+    {
+        "format": count,
+        "mark": text,
+        "seconds": duration,
+        "values": mapping(record({})),
+        "finished": list_of(_FINISHED),
+        "running": list_of(_RUNNING),
+    },
+    closed=True,
+)

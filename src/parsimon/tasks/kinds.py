@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from parsimon.errors import ParsimonError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parsimon.forms import Form
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,12 @@ class Registered:
     def file(self) -> Any:
         """`take_apart(model) -> (header, tensors)` and `put_together(header, tensors) -> model`."""
         return import_module(f"{self.folder}.file")
+
+    @property
+    def info(self) -> Mapping[str, Form]:
+        """What its models record about their training, besides what all do: `INFO` of its `file`, if it has one."""
+        forms: Mapping[str, Form] = getattr(self.file, "INFO", {})
+        return forms
 
 
 _KINDS: dict[str, Registered] = {}

@@ -7,6 +7,7 @@ what model it is of; every kind has a `file` of its own (`kinds.py`), which take
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ import numpy as np
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.files import write_file
+from parsimon.forms import encodable, plain, shown, told
+from parsimon.tasks.info import checked_info
 from parsimon.tasks.kinds import find_kind, get_kind
 
 FORMAT = 2
@@ -57,14 +60,25 @@ def dump_model(model: Model, *, dtype: str = "float64") -> bytes:
         raise ParsimonError(f"weights are kept as float64 or float32, not {dtype!r}.")
     if model.weights.size and np.abs(model.weights).max() > np.finfo(dtype).max:
         raise ParsimonError("a weight is too large for float32; keep float64.")
-    header, tensors = get_kind(model.kind).file.take_apart(model)
-    header = {"format": FORMAT, "kind": model.kind, **header, "info": jsonable(model.info)}
+    kind = get_kind(model.kind)
+    try:
+        info = checked_info(jsonable(model.info), kind.info)
+        header, tensors = kind.file.take_apart(model)
+    except ValueError as error:
+        raise ParsimonError(f"the model cannot be written: {told(error)}.") from None
+    header = {"format": FORMAT, "kind": model.kind, **header, "info": info}
     tensors["weights"] = model.weights.astype(dtype)
     packed = {
         name: np.ascontiguousarray(smallest(v) if np.issubdtype(v.dtype, np.integer) else v)
         for name, v in tensors.items()
     }
-    return bytes(save(packed, metadata={"parsimon": json.dumps(header, ensure_ascii=False)}))
+    try:
+        return bytes(save(packed, metadata={"parsimon": json.dumps(header, ensure_ascii=False)}))
+    except UnicodeEncodeError as error:
+        raise ParsimonError(
+            f"the model cannot be written: it has half of a surrogate pair, {shown(error.object[error.start])}, "
+            "in one of its names."
+        ) from None
 
 
 @overload
@@ -102,9 +116,10 @@ def parse_model(content: bytes, name: str = "the model", kind: type[Any] | None 
     found = find_kind(str(header.get("kind")))
     if found is None:
         raise ParsimonError(
-            f"{name} is a model of a kind that this version of Parsimon does not know ({header.get('kind')})."
+            f"{name} is a model of a kind that this version of Parsimon does not know ({shown(header.get('kind'))})."
         )
     try:
+        header["info"] = checked_info(header["info"], found.info)
         model = found.file.put_together(header, load(content))
     except (
         SafetensorError,
@@ -119,9 +134,7 @@ def parse_model(content: bytes, name: str = "the model", kind: type[Any] | None 
     ) as error:
         if isinstance(error.__cause__, ImportError):  # the model is all right
             raise ParsimonError(f"{name} cannot be used: {error}") from None
-        raise ParsimonError(
-            f"{name} is damaged ({str(error).splitlines()[0] if str(error) else 'unreadable'})."
-        ) from None
+        raise ParsimonError(f"{name} is damaged ({told(error)}).") from None
     if kind is not None and not isinstance(model, kind):
         raise ParsimonError(f"{name} is a {found.name} model, but a {kind.kind} model is needed here.")
     return model
@@ -132,8 +145,11 @@ def _header(content: bytes, name: str) -> dict[str, Any]:
     try:
         length = int.from_bytes(content[:8], "little")
         outer = json.loads(content[8 : 8 + length]) if 0 < length <= len(content) - 8 else None
-        header = json.loads(outer["__metadata__"]["parsimon"]) if outer else None
-    except (ValueError, KeyError, TypeError, RecursionError):
+        text = outer["__metadata__"]["parsimon"] if outer else "null"
+        header = json.loads(text)
+        if not encodable(text) or "\\ud" in text.lower():  # halves of surrogate pairs: are there any?
+            plain(header, "the header")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         header = None
     if not isinstance(header, dict) or "format" not in header:
         raise ParsimonError(f"{name} is not a Parsimon model, or is damaged.")
@@ -144,14 +160,14 @@ def _header(content: bytes, name: str) -> dict[str, Any]:
         )
     if not isinstance(header["format"], int) or header["format"] != FORMAT:
         raise ParsimonError(
-            f"{name} has format {header['format']}, but this version of Parsimon reads up to {FORMAT}; "
+            f"{name} has format {shown(header['format'])}, but this version of Parsimon reads up to {FORMAT}; "
             "it was written by a newer version, so install that."
         )
     return header
 
 
 def jsonable(value: Any) -> Any:
-    """Settings and histories in types that JSON has."""
+    """Settings and histories in types that JSON has; null for a number that is not finite."""
     if is_dataclass(value) and not isinstance(value, type):
         return jsonable(asdict(value))
     if isinstance(value, dict):
@@ -159,5 +175,5 @@ def jsonable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [jsonable(v) for v in value]
     if isinstance(value, np.generic):
-        return value.item()
-    return value
+        return jsonable(value.item())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

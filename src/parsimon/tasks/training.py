@@ -25,6 +25,7 @@ import numpy as np
 
 from parsimon.arrays import Array
 from parsimon.errors import ParsimonError
+from parsimon.forms import told
 from parsimon.losses import Loss, get_loss
 from parsimon.memory import at_most, parse_size
 from parsimon.penalties import L2, never_dropped
@@ -35,15 +36,17 @@ from parsimon.selection import Candidates, Selected, Selection
 from parsimon.solvers import LBFGS, Event, Monitor, Result, Solver, Status, Validation, Weights, drive
 from parsimon.solvers.base import thin_history
 from parsimon.solvers.choice import set_up_solver
-from parsimon.solvers.settings import is_resumable, tolerance_of, validation_interval
+from parsimon.solvers.settings import counts_epochs, is_resumable, tolerance_of, validation_interval
 from parsimon.tasks.checkpoint import DAMAGE, Checkpoint, Finished, Running, ended, lasting_settings
 from parsimon.tasks.fingerprint import fingerprint
 from parsimon.tasks.options import DevelopmentOptions, PruningOptions, TrainingOptions, options_of
+from parsimon.weights import DamagedState
 
 Model_co = TypeVar("Model_co", covariant=True)
 Model = TypeVar("Model")
 Data = TypeVar("Data")
 Value = TypeVar("Value")
+ASTRAY = 1e6  # weights in a checkpoint that are worse by this factor than none at all are not from a fit
 CUT_SHORT = (Status.INTERRUPTED, Status.TIME, Status.ITERATIONS)
 
 
@@ -322,7 +325,7 @@ class Run:
                 return from_dict(self._kept.values[name])
             except DAMAGE as error:
                 raise ParsimonError(
-                    f"{self._path} is damaged: its {name} cannot be read ({error})."
+                    f"{self._path} is damaged: its {name} cannot be read ({told(error)})."
                 ) from error
         self._write()  # so that there is a checkpoint to resume from, even if nothing is finished
         value = find_out()
@@ -367,7 +370,7 @@ class Run:
         """
         done = self.done(name)
         if done is not None:
-            self._check_size(done.weights, problem)
+            self._check(done.weights, problem, solver)
             return done
         monitor = Monitor(
             max_iter=max_iter,
@@ -381,7 +384,7 @@ class Run:
         resumable = is_resumable(solver)
         whole = whole or not resumable
         if resumable:
-            start = self._taken_up(name, start, monitor, problem)
+            start = self._taken_up(name, solver, start, monitor, problem)
         self.watch.fit(max_iter, tolerance_of(solver) if start.n_active == 0 else None)
         if whole:
             monitor.checkpoint, monitor.checkpoint_every = self._write_when_due, 0.0
@@ -390,7 +393,7 @@ class Run:
         result = ended(solver, start, monitor)
         if result is None:
             self._kept.only(self._passed)  # later fits may depend on weights that change now
-            result = drive(solver, problem, start, monitor)
+            result = self._driven(solver, problem, start, monitor)
         if needed and result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         if whole:  # in the form in which a checkpoint returns it
@@ -402,13 +405,21 @@ class Run:
             self._cut_short(name, result, monitor, goes_on=goes_on)
         return result
 
-    def _taken_up(self, name: str, start: Weights, monitor: Monitor, problem: Problem) -> Weights:
+    def _taken_up(
+        self, name: str, solver: Solver, start: Weights, monitor: Monitor, problem: Problem
+    ) -> Weights:
         """Where a fit starts: where it was left, if the checkpoint has it."""
         running = self._kept.running.get(name)
         if running is not None:
             start = running.take_up(monitor)
-            self._check_size(start, problem)
+            self._check(start, problem, solver)
         return start
+
+    def _driven(self, solver: Solver, problem: Problem, start: Weights, monitor: Monitor) -> Result:
+        try:
+            return drive(solver, problem, start, monitor)
+        except DamagedState as error:
+            raise ParsimonError(f"{self._path} is damaged: {error}") from None
 
     def _finish(self, name: str, result: Result, *, at_once: bool) -> None:
         """Keeps the result of a fit that has come to its end; many short ones are written now and then."""
@@ -425,12 +436,24 @@ class Run:
             self._kept.running[name] = Running.of(name, result.weights, monitor)
         self._write()
 
-    def _check_size(self, weights: Weights, problem: Problem) -> None:
+    def _check(self, weights: Weights, problem: Problem, solver: Solver) -> None:
+        """Refuses weights of another problem, and those that no fit can have come to.
+
+        Online learners check their own state; a gradient of all features would need more memory than they do.
+        """
         if weights.n_features != problem.n_features:
             raise ParsimonError(
                 f"{self._path} is damaged: it has {weights.n_features} features, "
                 f"but the data have {problem.n_features}."
             )
+        if weights.n_active and not counts_epochs(solver):
+            here, at_zero = (
+                problem.loss_and_gradient(w)[0] for w in (weights, Weights.zeros(weights.n_features))
+            )
+            if not here <= ASTRAY * (abs(at_zero) + 1):
+                raise ParsimonError(
+                    f"{self._path} is damaged: its weights are much worse than none, with a loss of {here:.3g}."
+                )
 
     def keep_what_is_done(self) -> None:
         """Writes the checkpoint, unless there is nothing to keep: an older file may be of more use."""
@@ -486,7 +509,8 @@ def select_templates(
         Selected.to_dict,
         Selected.from_dict,
     )
-    assert selected.names == list(names), "the fingerprint of a checkpoint covers the templates"
+    if selected.names != list(names):
+        raise ParsimonError("the checkpoint is damaged: it has a selection of other templates.")
     return selected
 
 

@@ -236,6 +236,38 @@ def test_a_full_disk_at_the_end_leaves_the_checkpoint(run, folder, monkeypatch):
     assert not checkpoint.exists()
 
 
+def test_a_full_disk_for_checkpoints_is_one_sentence_without_source(shell, folder, monkeypatch):
+    script = (
+        "import os, sys; from parsimon import files; from parsimon.cli import program\n"
+        "before = files.write_atomically\n"
+        "def full(path, content):\n"
+        "    if str(path).endswith('.ckpt'): raise OSError(28, 'No space left on device')\n"
+        "    before(path, content)\n"
+        "files.write_atomically = full; program(sys.argv[1:])"
+    )
+    arguments = [str(each) for each in training(folder, "--checkpoint-every", "1e-9", "-q")]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    path = folder / "a.model.ckpt"
+    said = f"parsimon: no checkpoint was kept: {path} cannot be written: No space left on device; nothing was changed."
+    assert set(done.stderr.splitlines()) == {said}
+    assert load_model(folder / "a.model").labels
+
+
+def test_a_model_behind_a_link_is_replaced_with_its_permissions(run, folder):
+    secret, link = folder / "secret.model", folder / "a.model"
+    secret.touch()
+    secret.chmod(0o600)
+    link.symlink_to(secret.name)
+    assert run(*training(folder)).exit_code == 0
+    assert link.is_symlink()
+    assert secret.stat().st_mode & 0o777 == 0o600
+    assert load_model(secret).labels
+    assert not [each for each in folder.iterdir() if each.name.startswith(".")]
+
+
 def test_a_checkpoint_of_other_settings_is_refused(run, folder, monkeypatch):
     leave_a_checkpoint(run, folder, monkeypatch)
     result = run(*training(folder, "--l1", 3, "--resume"))

@@ -124,7 +124,7 @@ Examples:
         from parsimon.report.tables import of
 
         pairs = [("words", of(size["words"], size["candidate_words"]))]
-        if size["relevant_groups"] is not None:
+        if size["relevant_groups"] is not None and size["groups"]:
             relevant = of(size["relevant_groups"], size["groups_in_all"])
             pairs.append((f"{size['groups']}s", f"{relevant} found relevant"))
         return pairs

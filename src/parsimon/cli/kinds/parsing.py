@@ -304,13 +304,15 @@ def summary_facts(model: ParserModel, name: str, size: Mapping[str, Any]) -> lis
             f"{'one root' if model.single_root else 'several roots possible'}",
         ),
     ]
-    if training.get("tokens"):
+    if training.get("tokens") and training.get("sentences"):
         pairs.append(("trained on", f"{training['tokens']:,} words in {training['sentences']:,} sentences"))
+    if training.get("loss") and training.get("solver"):
         pairs.append(("by", f"{training['loss']} loss, {training['solver']}"))
     if training.get("selection"):
         chosen = training["selection"]
         pairs.append(("templates by", f"{chosen['name']}, {len(chosen['templates'])} with a score"))
     if training.get("objective") is not None:
         pairs.append(("objective", objective_text(training)))
+    if training.get("status"):
         pairs.append(("status", training["status"]))
     return pairs

@@ -2,19 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parsimon.arrays import IntArray
 from parsimon.data.text.reader import TextReader
+from parsimon.tasks import naming
 from parsimon.tasks.documents.model import DocumentModel
 from parsimon.tasks.documents.packed_strings import pack_strings, unpack_strings
+from parsimon.tasks.info import measure, setting, size
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parsimon.forms import Form
+
+INFO: Mapping[str, Form] = {
+    "documents": size,
+    "sentences": size,
+    "tokens": size,
+    "candidate_words": size,
+    "groups": setting,
+    "group_weight": setting,
+    "groups_in_all": size,
+    "relevant_groups": size,
+    "relevant_sentences": size,
+    "sentence": measure,
+    "window": size,
+    "stopping": setting,
+    "rho": measure,
+    "values": setting,
+    "min_count": size,
+    "min_documents": size,
+    "max_documents": measure,
+    "max_words": size,
+    "max_iter": size,
+    "tol": measure,
+}
 
 
 def take_apart(model: DocumentModel) -> tuple[dict[str, Any], dict[str, Any]]:
     """The header of a model file, and all arrays except the weights."""
-    header = {"labels": list(model.labels), "values": model.values, "reader": model.reader.settings()}
+    labels = naming.labels(list(model.labels), "labels")
+    header = {"labels": labels, "values": model.values, "reader": model.reader.settings()}
     tensors: dict[str, Any] = {"bias": model.bias}
     tensors["words.text"], tensors["words.length"] = pack_strings(model.known)
     if model.all_idf is not None:
@@ -37,7 +68,7 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> DocumentMod
         raise ValueError("weights must be a table, biases a vector, and idf is there with tf-idf")
     weighed = known if idf is None else [known[i] for i in _places(tensors["weighed"], len(known))]
     return DocumentModel(
-        tuple(str(label) for label in header["labels"]),
+        tuple(naming.labels(header["labels"], "labels")),
         tuple(weighed),
         weights,
         bias,

@@ -19,6 +19,7 @@ from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groupings import ByTemplate
 from parsimon.problem import InMemoryProblem
 from parsimon.solvers import ADMM, Result, Solver, Validation, Weights
+from parsimon.tasks import naming
 from parsimon.tasks.documents.features import ByUnit, DocumentFeatures, OfWords
 from parsimon.tasks.documents.model import DocumentModel
 from parsimon.tasks.documents.options import DocumentOptions
@@ -159,6 +160,7 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
                 f"there are {len(corpus)} documents and {len(data.labels)} labels; give one for each."
             )
         labels, gold = _numbered(data.labels, data.order)
+        naming.check_labels(labels)
         values: Any = self.values
         bag = BagOfWords(values, self.min_count, self.min_documents, self.max_documents, self.max_words)
         features = DocumentFeatures(corpus, bag.fit(corpus))

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parsimon.forms import flag, optional
 from parsimon.penalties.groups import Groups
+from parsimon.tasks.info import measure, setting, size
 from parsimon.tasks.matrices.model import CLASS_TYPES, MatrixModel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parsimon.forms import Form
+
+INFO: Mapping[str, Form] = {
+    "rows": size,
+    "candidate_columns": size,
+    "groups_in_all": size,
+    "alpha": measure,
+    "fit_intercept": optional(flag),
+    "group_weight": setting,
+}
 
 
 def take_apart(model: MatrixModel) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -16,6 +16,7 @@ from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groups import Groups
 from parsimon.problem import InMemoryProblem
 from parsimon.solvers import Result, Solver, Status, Validation, Weights, choose_solver
+from parsimon.tasks import naming
 from parsimon.tasks.matrices.column_groups import as_groups
 from parsimon.tasks.matrices.flat import (
     accuracy_on,
@@ -344,6 +345,7 @@ def numbered(y: Any) -> tuple[Any, IntArray]:
     if len(classes) < 2:
         only = f"only one class, {classes[0]!r}" if len(classes) else "no class"
         raise ParsimonError(f"y has {only}; a classifier needs two or more.")
+    naming.check_names(classes.tolist(), "class")
     return classes, gold
 
 

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parsimon.arrays import IntArray
+from parsimon.forms import list_of, text, wrong
+from parsimon.tasks import naming
+from parsimon.tasks.info import measure, setting, size
 from parsimon.tasks.networks.model import NetworkModel, NetworkPath, Stability
 from parsimon.tasks.networks.options import INFERENCES, LOSSES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parsimon.forms import Form
+
+INFO: Mapping[str, Form] = {
+    "chosen_by": setting,
+    "node_share": measure,
+    "rows": size,
+    "candidate_edges": size,
+    "score": measure,
+    "halves": size,
+    "halves_wanted": size,
+    "dropped": size,
+}
 
 
 def take_apart(model: NetworkModel) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -33,8 +51,8 @@ def take_apart(model: NetworkModel) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> NetworkModel:
     """The model from its header and arrays; a `ValueError` or `KeyError` if they are invalid."""
-    names = tuple(header["names"])
-    categories = tuple(tuple(states) for states in header["categories"])
+    names = tuple(naming.names(header["names"], "names"))
+    categories = tuple(map(tuple, list_of(list_of(_state))(header["categories"], "categories")))
     if not names or len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
         raise ValueError("variables must be there, and differ")
     if len(categories) != len(names):
@@ -42,8 +60,6 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> NetworkMode
     for states in categories:
         if not states or len(set(states)) != len(states):
             raise ValueError("states must be there, and differ")
-        if not all(isinstance(state, str | int) for state in states):
-            raise ValueError("a state is no string, whole number or boolean")
     edges = _edges(tensors["edges"], [len(states) for states in categories])
     weights = tensors["weights"].astype(np.float64)
     if weights.ndim != 1 or not np.isfinite(weights).all():
@@ -63,6 +79,15 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> NetworkMode
     if len(weights) != model.n_features:
         raise ValueError("there are not as many weights as features")
     return model
+
+
+def _state(value: Any, place: str) -> str | int | float:
+    """A value of a column."""
+    if isinstance(value, str):
+        return text(value, place)
+    if not isinstance(value, int):
+        raise wrong(value, place, "a text, a whole number, true or false")
+    return value
 
 
 def _edges(edges: Any, arity: list[int]) -> IntArray:

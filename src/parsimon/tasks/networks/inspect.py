@@ -6,6 +6,8 @@ from typing import Any
 
 from parsimon.tasks.networks.model import NetworkModel
 
+OWN = ("alpha", "loss", "inference", "score_method")  # which the model itself says, whatever its `info` does
+
 
 def summary(model: NetworkModel) -> dict[str, Any]:
     """Numbers about a network: variables, edges, learning."""
@@ -24,7 +26,7 @@ def summary(model: NetworkModel) -> dict[str, Any]:
             **{
                 name: value
                 for name, value in model.info.items()
-                if name not in ("history", "candidate_edges")
+                if name not in ("history", "candidate_edges", *OWN)
             },
         },
     }

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from parsimon import forms
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.solvers import Status, Weights
@@ -88,8 +89,12 @@ def _judged(
         f"score of strength {number}",
         partial(_score, judge, task, problem, edges, refit.weights, gamma),
         lambda score: {"score": score},
-        lambda kept: float(kept["score"]),
+        _kept_score,
     )
+
+
+def _kept_score(kept: dict[str, Any]) -> float:
+    return float(forms.number(kept["score"], "the score"))
 
 
 def _score(
@@ -174,8 +179,16 @@ def _alphas(training: NetworkTraining, task: NetworkTask, run: Run) -> Array:
         "strengths",
         lambda: training.alphas(task),
         lambda alphas: {"alphas": alphas.tolist()},
-        lambda kept: np.array(kept["alphas"], np.float64),
+        lambda kept: _falling(kept["alphas"], training.n_alphas),
     )
+
+
+def _falling(alphas: Any, n: int) -> Array:
+    """Strengths as a checkpoint has them: so many, above zero, none larger than the one before."""
+    checked = np.array(forms.list_of(forms.number)(alphas, "the strengths"), np.float64)
+    if len(checked) != n or not np.all(checked > 0) or np.any(np.diff(checked) > 0):
+        raise ValueError("the strengths do not fall, or are too many or too few")
+    return checked
 
 
 CHOICES: dict[str, Choice] = {

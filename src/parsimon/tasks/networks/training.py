@@ -20,6 +20,7 @@ from parsimon.solvers import Monitor, Result, Status, Weights, drive
 from parsimon.structures.graph import Graph
 from parsimon.structures.pairwise_mrf import PairwiseMRF
 from parsimon.structures.table import Table
+from parsimon.tasks import naming
 from parsimon.tasks.networks.model import INFERENCE, NetworkModel, NetworkPath, Stability, feature_bounds
 from parsimon.tasks.networks.options import NetworkOptions
 from parsimon.tasks.networks.stability import edge_stability
@@ -126,6 +127,9 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         """Selects the strength, fits, and does stability selection, as the options say."""
         if dev is not None or start is not None:
             raise ParsimonError("a network has no use for development data or a model to start from.")
+        naming.check_names(data.table.names, "variable")
+        for states in data.table.categories:
+            naming.check_names(states, "state")
         task = self.prepare(data.table, data.counts)
         alpha, path, first = self.strength, None, None
         if isinstance(alpha, str):

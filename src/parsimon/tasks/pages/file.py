@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from parsimon.tasks.pages.model import PageModel
-from parsimon.tasks.trees.file import labeller, take_apart
+from parsimon.tasks.trees.file import INFO, labeller, take_apart
 
-__all__ = ["put_together", "take_apart"]
+__all__ = ["INFO", "put_together", "take_apart"]
 
 
 def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> PageModel:

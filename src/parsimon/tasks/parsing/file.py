@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parsimon.features.arc_features import ArcFeatures
+from parsimon.tasks.info import SHARED_BY_LABELLERS, setting
 from parsimon.tasks.parsing.model import ParserModel
 from parsimon.tasks.sequences import file as sequence_file
 from parsimon.tasks.sequences.model import SequenceModel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parsimon.forms import Form
+
+INFO: Mapping[str, Form] = {**SHARED_BY_LABELLERS, "format": setting}
 
 
 def take_apart(model: ParserModel) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -16,6 +16,7 @@ from parsimon.losses import get_loss
 from parsimon.penalties import L2
 from parsimon.problem import InMemoryProblem
 from parsimon.solvers import Weights
+from parsimon.tasks import naming
 from parsimon.tasks.parsing.model import observe_arcs
 from parsimon.tasks.sequences.model import SequenceModel
 from parsimon.tasks.sequences.training import make_batches
@@ -63,4 +64,5 @@ def relation_names(treebank: Treebank) -> tuple[str, ...]:
             f"{treebank.name} has {unnamed:,} words without relation, but others have one; "
             "give all of them, or train without relations."
         )
+    naming.check_labels(names, "relation")
     return names

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parsimon.designs.feature_index import FeatureIndex
+from parsimon.forms import count, line, list_of, optional, record
+from parsimon.selection.growth import GROWN_STAGE
 from parsimon.structures.label_schemes import SCHEMES
+from parsimon.tasks import naming
+from parsimon.tasks.info import SHARED_BY_LABELLERS, measure, setting
 from parsimon.tasks.sequences.model import SequenceModel
 from parsimon.tasks.sequences.second_order import TagPairs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parsimon.forms import Form
+
+INFO: Mapping[str, Form] = {
+    **SHARED_BY_LABELLERS,
+    "candidates": setting,
+    "order": count,
+    "debias": measure,
+    "growth": optional(record({"stages": list_of(GROWN_STAGE)}, {"parents": line})),
+}
 
 # The class of each kind of feature space, imported when a model has it.
 SPACES = {
@@ -30,7 +47,7 @@ def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
         tensors[f"{name}.features"] = np.bincount(attribute, minlength=rows.n_attributes)
         tensors[f"{name}.column"] = column
     space = {"kind": model.space.kind, **settings}
-    header = {"labels": list(model.labels), "order": model.order, "space": space}
+    header = {"labels": naming.labels(list(model.labels), "labels"), "order": model.order, "space": space}
     if model.scheme is not None:
         header["scheme"] = model.scheme
     return header, tensors
@@ -38,7 +55,7 @@ def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
     """The model from its header and arrays; a `ValueError` or `KeyError` if they are invalid."""
-    labels = tuple(str(label) for label in header["labels"])
+    labels = tuple(naming.labels(header["labels"], "labels"))
     settings = dict(header["space"])
     module, name = SPACES[settings.pop("kind")]
     space_class = getattr(import_module(f"parsimon.features.{module}"), name)

@@ -9,6 +9,8 @@ from parsimon.tasks.sequences import file as sequence_file
 from parsimon.tasks.trees.model import TreeModel
 from parsimon.tasks.trees.seen_below import below_as_lists, below_from_lists
 
+INFO = sequence_file.INFO
+
 
 def take_apart(model: TreeModel) -> tuple[dict[str, Any], dict[str, Any]]:
     """The header of a model file, and all arrays except the weights."""
