@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from parsimon.errors import ParsimonError
-from parsimon.files import write_atomically, write_file
+from parsimon.files import write_all, write_atomically, write_file
 
 
 def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:
@@ -46,3 +49,48 @@ def test_a_failure_is_explained_in_one_sentence(tmp_path: Path) -> None:
         write_file(tmp_path / "nowhere" / "a", b"")
     write_file(tmp_path / "a", b"x")
     assert (tmp_path / "a").read_bytes() == b"x"
+
+
+class Reluctant(io.RawIOBase):
+    """Takes at most three bytes at a time, as long as `takes` allows."""
+
+    def __init__(self, takes: Callable[[int], int | None]) -> None:
+        self.content, self.takes = b"", takes
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any, /) -> int | None:
+        taken = self.takes(len(self.content))
+        self.content += bytes(content[: taken or 0])
+        return taken
+
+
+def test_streams_that_take_a_part_at_a_time_get_all_of_it() -> None:
+    stream: Any = Reluctant(lambda so_far: 3 if so_far < 9 else 1)
+    write_all(stream, b"one two three")
+    assert stream.content == b"one two three"
+
+
+def test_a_stream_that_takes_nothing_is_no_success() -> None:
+    def full(so_far: int) -> int:
+        if so_far >= 6:
+            raise OSError(28, "No space left on device")
+        return 3
+
+    with pytest.raises(OSError, match="No space"):
+        write_all(Reluctant(full), b"one two three")  # type: ignore[arg-type]
+    with pytest.raises(BlockingIOError):
+        write_all(Reluctant(lambda _: None), b"one two three")  # type: ignore[arg-type]
+
+
+def test_streams_that_do_not_count_are_believed() -> None:
+    class Silent:
+        content = b""
+
+        def write(self, content: Any) -> None:
+            self.content += bytes(content)
+
+    stream: Any = Silent()
+    write_all(stream, b"one two three")
+    assert stream.content == b"one two three"

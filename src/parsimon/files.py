@@ -1,11 +1,13 @@
-"""Atomic writing of files."""
+"""Writing files and streams: all of the content, or an error."""
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import secrets
 from pathlib import Path
+from typing import IO
 
 from parsimon.errors import ParsimonError
 
@@ -34,3 +36,13 @@ def write_file(path: Path, content: bytes) -> None:
         raise ParsimonError(
             f"{path} cannot be written: {error.strerror or error}; nothing was changed."
         ) from error
+
+
+def write_all(stream: IO[bytes], content: bytes) -> None:
+    """Writes all of the content. An unbuffered stream may take only a part at a time, and does not call it an error."""
+    rest = memoryview(content)
+    while rest:
+        taken = stream.write(rest)
+        if taken is None and isinstance(stream, io.RawIOBase):  # others may return nothing
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        rest = rest[len(rest) if taken is None else taken :]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from parsimon.errors import ParsimonError
+from parsimon.files import write_all
 
 Write = Callable[[bytes], None]
 
@@ -66,7 +68,7 @@ def _opened(path: Path, mode: str, name: str) -> IO[bytes]:
 def _explaining(stream: IO[bytes], name: str) -> Write:
     def write(content: bytes) -> None:
         try:
-            stream.write(content)
+            write_all(stream, content)
             stream.flush()
         except BrokenPipeError:
             raise
@@ -76,6 +78,18 @@ def _explaining(stream: IO[bytes], name: str) -> Write:
             raise ParsimonError(f"{name} cannot be written: {error.strerror or error}.") from error
 
     return write
+
+
+def buffer_output() -> None:
+    """Puts a buffer before standard output where PYTHONUNBUFFERED has taken it away.
+
+    Text that goes to an unbuffered stream is lost in silence when the disk is full: it takes a part, and that is that.
+    """
+    stream: Any = sys.stdout  # None when it is closed
+    raw = getattr(stream, "buffer", None)
+    if isinstance(raw, io.RawIOBase):
+        buffered = io.BufferedWriter(raw)  # type: ignore[type-var]
+        sys.stdout = io.TextIOWrapper(buffered, stream.encoding, stream.errors, line_buffering=True)
 
 
 def discard_output() -> None:

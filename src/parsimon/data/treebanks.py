@@ -25,7 +25,7 @@ from parsimon.arrays import IntArray
 from parsimon.data.tree_checks import check_heads
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, Labels, choose, offsets_of
-from parsimon.files import write_atomically
+from parsimon.files import write_all, write_atomically
 
 __all__ = ["COLUMNS", "Format", "Treebank", "distinct_values"]
 
@@ -215,9 +215,9 @@ class Treebank(Sequence["Treebank"]):
         content = self.to_bytes()
         try:
             if not isinstance(target, str | Path):
-                target.write(content)
+                write_all(target, content)
             elif str(target) == "-":
-                sys.stdout.buffer.write(content)
+                write_all(sys.stdout.buffer, content)
             else:
                 write_atomically(Path(target), content)
         except OSError as error:
