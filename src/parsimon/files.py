@@ -7,7 +7,7 @@ import io
 import os
 import secrets
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from parsimon.errors import ParsimonError
 
@@ -42,7 +42,7 @@ def write_all(stream: IO[bytes], content: bytes) -> None:
     """Writes all of the content. An unbuffered stream may take only a part at a time, and does not call it an error."""
     rest = memoryview(content)
     while rest:
-        taken = stream.write(rest)
+        taken: Any = stream.write(rest)
         if taken is None and isinstance(stream, io.RawIOBase):  # others may return nothing
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         rest = rest[len(rest) if taken is None else taken :]

@@ -88,7 +88,7 @@ def buffer_output() -> None:
     stream: Any = sys.stdout  # None when it is closed
     raw = getattr(stream, "buffer", None)
     if isinstance(raw, io.RawIOBase):
-        buffered = io.BufferedWriter(raw)  # type: ignore[type-var]
+        buffered = io.BufferedWriter(raw)
         sys.stdout = io.TextIOWrapper(buffered, stream.encoding, stream.errors, line_buffering=True)
 
 
