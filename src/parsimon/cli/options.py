@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from parsimon.errors import ParsimonError
+from parsimon.cli.failures import say
+from parsimon.errors import ParsimonError, ParsimonWarning
 from parsimon.memory import parse_size
 from parsimon.tasks.options import (
     FILE,
@@ -57,6 +60,14 @@ class Asked:
         return str(self.values["model"])
 
 
+def refuse_idle(job: Asked, names: Iterable[str], what: str, flag: str) -> None:
+    """Refuses options that were given and would make no difference without another flag."""
+    for name in names:
+        if name in job.given:
+            idle = f"--{name.replace('_', '-')}"
+            raise ParsimonError(f"{idle} is about {what}; add {flag}, or leave it out.")
+
+
 GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT)
 
 
@@ -88,6 +99,30 @@ def said_of_flags(sentence: str, parameters: Sequence[click.Parameter]) -> str:
     return sentence
 
 
+@contextmanager
+def warnings_said(parameters: Sequence[click.Parameter]) -> Iterator[None]:
+    """Within it, the library's warnings are sentences on standard error; those of others are what they were."""
+    others = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, ParsimonWarning):
+            say(said_of_flags(str(message), parameters))
+        else:
+            others(message, category, filename, lineno, file, line)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ParsimonWarning)
+        warnings.showwarning = show
+        yield
+
+
 _ALONE = r"(?<![\w'\"/.-])"  # not in a word, a path or quotes
 
 
@@ -105,7 +140,8 @@ class SectionedCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command. What the library says of parameters is said of the flags that set them."""
         try:
-            return super().invoke(ctx)
+            with warnings_said(self.params):
+                return super().invoke(ctx)
         except ParsimonError as error:
             told = said_of_flags(str(error), self.params)
             if told == str(error):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 
 from parsimon.arrays import Array
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, warn
 from parsimon.losses import Loss, get_loss
 from parsimon.memory import at_most, parse_size
 from parsimon.penalties import L2, never_dropped
@@ -39,12 +39,24 @@ from parsimon.solvers.settings import is_resumable, tolerance_of, validation_int
 from parsimon.tasks.checkpoint import DAMAGE, Checkpoint, Finished, Running, ended, lasting_settings
 from parsimon.tasks.fingerprint import fingerprint
 from parsimon.tasks.options import DevelopmentOptions, PruningOptions, TrainingOptions, options_of
+from parsimon.tasks.too_strong import TooStrong, too_strong
 
 Model_co = TypeVar("Model_co", covariant=True)
-Model = TypeVar("Model")
 Data = TypeVar("Data")
 Value = TypeVar("Value")
 CUT_SHORT = (Status.INTERRUPTED, Status.TIME, Status.ITERATIONS)
+
+
+class Described(Protocol):
+    """A model that says how training went."""
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """Settings, sizes of the data, and how training ended."""
+        ...
+
+
+Model = TypeVar("Model", bound=Described)
 
 
 class Watch(Protocol):
@@ -108,6 +120,7 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
     """How a model is trained. Its fields are its options."""
 
     kind: ClassVar[str]
+    group_strength: ClassVar[str] = "strength"  # the name of the option for the strength of groups
 
     def __post_init__(self) -> None:
         """Draws the seed once, so that every part of the training has the same."""
@@ -133,7 +146,11 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
     ) -> Trained[Model]:
         """Trains a model. `watch` is notified of progress; `began` is when the clock started (default: now)."""
         with self.started(data, began, watch) as run:
-            return self.train(data, run, dev=dev, start=start)
+            trained = self.train(data, run, dev=dev, start=start)
+        emptied = trained.model.info.get("too_strong")
+        if emptied is not None:
+            warn(str(TooStrong(**emptied)))
+        return trained
 
     @contextmanager
     def started(self, data: Data, began: float | None = None, watch: Watch | None = None) -> Iterator[Run]:
@@ -239,7 +256,10 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
     def finished(self, task: Task[Any], result: Result, run: Run) -> Result:
         """The result after pruning. Subclasses may do more."""
         if isinstance(self, PruningOptions) and self.prune > 0:
-            result = replace(result, weights=result.weights.without_small(self.prune))
+            pruned = result.weights.without_small(self.prune)
+            if not pruned.n_active and result.weights.n_active:
+                warn(f"nothing was kept: prune={self.prune:g} drops every weight; give a smaller share.")
+            result = replace(result, weights=pruned)
         return result
 
     def describe(self, task: Task[Any], result: Result) -> dict[str, Any]:
@@ -256,6 +276,9 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         }
         if isinstance(self, PruningOptions):
             settings["prune"] = self.prune
+        emptied = too_strong(task.problem, result.weights, self.group_strength)
+        if emptied is not None:
+            settings["too_strong"] = emptied.to_dict()
         return {**settings, **task.facts(), **result.to_dict(), "support": result.support}
 
 

@@ -201,3 +201,12 @@ def test_mistakes_about_columns(run: Any) -> None:
         run("evaluate", "a.model", "bare.csv"),
         "should have one column besides those of the model, the target",
     )
+
+
+def test_options_that_would_do_nothing_are_refused(run, table):
+    train = ("train", "matrix", table, "-m", "a.model")
+    refused(run(*train, "--group-weight", "ones"), "--group-weight is about groups of several columns")
+    refused(
+        run(*train, "--alpha", 0, "--group-file", "groups.tsv"),
+        "--group-file is about the penalty on groups; add an --alpha above zero",
+    )

@@ -12,6 +12,7 @@ import pytest
 
 from parsimon.data import read_treebank
 from parsimon.tasks.model_file import load_model
+from refusals import refused
 from running_commands import fill_the_disk, lines_in, wait_for
 from toy_treebanks import grammar
 
@@ -377,3 +378,19 @@ def test_parsers_have_trees_and_no_best_sequence(place, run):
         result = run(command, place / "a.model", place / "test.conllu", "--decoding", "viterbi")
         assert result.exit_code == 2
         assert "a.model cannot be asked for viterbi; --decoding is mst or minimum-risk here" in result.stderr
+
+
+def test_options_that_would_do_nothing_are_refused(run, place):
+    train = ("train", "parser", place / "train.conllu", "-m", place / "m")
+    refused(run(*train, "--select-epochs", 3), "add --select sparseptron")
+
+
+def test_trees_that_a_parser_cannot_learn_from_are_a_sentence(run, place):
+    write = place / "crossing.conllu"
+    heads = [3, 4, 0, 3]  # 1 ← 3 and 2 ← 4 cross
+    rows = [f"{i}\tw{i}\t_\tN\t_\t_\t{h}\tdep\t_\t_\n" for i, h in enumerate(heads, start=1)]
+    write.write_text("".join(rows) + "\n" + (place / "train.conllu").read_text())
+    result = run("train", "parser", write, "-m", place / "m", "--projective", "--max-iter", 1, "-q")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("parsimon: 1 of 41 trees of ")
+    assert result.stderr.count("\n") == 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
-from parsimon.cli.options import Asked, option
+from parsimon.cli.options import Asked, option, refuse_idle
 from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
 from parsimon.tasks.matrices.options import MatrixOptions
@@ -83,6 +83,10 @@ Examples:
         """The options as those of training, and how tables are read."""
         from parsimon.tasks.matrices.training import MatrixTraining
 
+        if job["group_file"] is None:
+            refuse_idle(job, ["group_weight"], "groups of several columns", "--group-file FILE")
+        if job["alpha"] == 0:
+            refuse_idle(job, ["group_file"], "the penalty on groups", "an --alpha above zero")
         training = MatrixTraining(
             **{name: job[name] for name in options_of(self.options) if name in job.values}
         )

@@ -63,6 +63,7 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
     """
 
     kind: ClassVar[str] = "document"
+    group_strength: ClassVar[str] = "sentence"
 
     def fit(
         self,

@@ -82,6 +82,7 @@ class MatrixTraining(MatrixOptions, Training[Rows, MatrixModel]):
     """
 
     kind: ClassVar[str] = "matrix"
+    group_strength: ClassVar[str] = "alpha"
 
     penalty: Penalty | None = option(
         None,

@@ -62,6 +62,7 @@ class Labelled:
 class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
     """Training of sequences and of trees. `fit` runs the whole training; the other methods are its parts."""
 
+    group_strength: ClassVar[str] = "group_lasso"
     order: int = 1
     growth: Growth | None = None
 
