@@ -76,7 +76,7 @@ def test_measurements_are_refused_but_whole_numbers_and_few_fractions_are_states
         ("a,\n1,2\n", {}, "line 1: column 2 has no name"),
         ("a,a\n1,2\n", {}, "line 1: two columns are called 'a'"),
         ('a,b\n"1,2\n', {}, "check the quotes"),
-        (b"a,b\n1,\xff\n", {}, "line 2: this is not valid utf-8"),
+        (b"a,b\n1,\xff\n", {}, "line 2: the text is not valid utf-8"),
         ("a,b\n1,2\n", {"encoding": "utf-9"}, "there is no encoding called 'utf-9'; try utf-8 or latin-1"),
     ],
 )

@@ -189,6 +189,11 @@ encoding_option = option(
 )
 
 
+lines_option = option(
+    "--lines", is_flag=True, section="Reading", help="Every line of a text file is a document, not the file."
+)
+
+
 def reading_flags() -> list[Any]:
     """How column files are read: the same in every command, but for their encoding, which all files have."""
     section = "Reading"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from parsimon.errors import ParsimonError
+from parsimon.text_encodings import decoded
 
 SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";"}
 MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "NULL", "null"})
@@ -86,16 +87,9 @@ def read_table(
 def _text(source: str | Path, name: str, encoding: str) -> str:
     try:
         content = sys.stdin.buffer.read() if str(source) == "-" else Path(source).read_bytes()
-        return content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except OSError as error:
         raise ParsimonError(f"{name} cannot be read: {error.strerror or error}.") from error
-    except LookupError:
-        raise ParsimonError(f"there is no encoding called {encoding!r}; try utf-8 or latin-1.") from None
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ParsimonError(
-            f"{name}, line {line}: this is not valid {encoding}; give the right encoding."
-        ) from None
+    return decoded(content, encoding, name)
 
 
 def _separator(text: str) -> str:

@@ -57,7 +57,7 @@ def test_encodings(tmp_path: Path) -> None:
     assert read_values(table(tmp_path, "\ufeff" + text)) == {"a": {"name": ["Zoé"]}}
     path = table(tmp_path, text.encode("latin-1"))
     assert read_values(path, encoding="latin-1") == {"a": {"name": ["Zoé"]}}
-    with pytest.raises(ParsimonError, match="line 2: this is not utf-8; name the encoding"):
+    with pytest.raises(ParsimonError, match="line 2: the text is not valid utf-8; give the file's encoding"):
         read_values(path)
     with pytest.raises(ParsimonError, match="there is no encoding called 'nothing'"):
         read_values(path, encoding="nothing")

@@ -15,6 +15,7 @@ from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
 from parsimon.tasks.matrices.options import MatrixOptions
 from parsimon.tasks.options import FILES, READING, options_of
+from parsimon.text_encodings import decoded
 
 if TYPE_CHECKING:
     from parsimon.arrays import Array
@@ -288,7 +289,8 @@ def read_groups(job: Asked, names: Sequence[str]) -> Groups:
     source, encoding = job["group_file"], job["encoding"]
     place = {name: j for j, name in enumerate(names)}
     groups: dict[str, list[int]] = {}
-    for number, line in enumerate(Path(source).read_text(encoding=encoding).splitlines(), start=1):
+    text = decoded(Path(source).read_bytes(), encoding, source)
+    for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
         group, tab, column = line.partition("\t")

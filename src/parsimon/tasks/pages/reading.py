@@ -10,6 +10,7 @@ from pathlib import Path
 
 from parsimon.errors import ParsimonError
 from parsimon.tasks.pages.page import Page, read_page
+from parsimon.text_encodings import decoded
 
 ENDINGS = (".html", ".htm", ".xhtml")
 _CELLS = ("page", "attribute", "value")
@@ -89,16 +90,7 @@ def read_values(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Val
 
 def _rows(path: Path, encoding: str) -> Iterator[tuple[int, list[str]]]:
     """Lines that are not blank, with their numbers and their cells."""
-    try:
-        content = path.read_bytes()
-        text = content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
-    except OSError as error:
-        raise ParsimonError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except LookupError:
-        raise ParsimonError(f"there is no encoding called {encoding!r}; utf-8 and latin-1 are two.") from None
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ParsimonError(f"{path}, line {line}: this is not {encoding}; name the encoding.") from None
+    text = decoded(_content(path), encoding, str(path))
     head = text.split("\n", 1)[0]
     separator = max("\t;,", key=head.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
