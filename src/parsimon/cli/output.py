@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import secrets
@@ -31,6 +32,24 @@ def output(path: str) -> Iterator[Write]:
     else:
         with _complete_file(Path(os.path.realpath(path)), path) as stream:
             yield _explaining(stream, path)
+
+
+def recoded(encoding: str) -> Callable[[bytes], bytes]:
+    """From UTF-8 to the encoding of the input, part by part: a byte order mark comes once, at the beginning."""
+    if encoding == "utf-8":
+        return lambda content: content
+    encoder = codecs.getincrementalencoder(encoding)()
+
+    def encode(content: bytes) -> bytes:
+        try:
+            return encoder.encode(content.decode("utf-8"))
+        except UnicodeEncodeError as error:
+            what = error.object[error.start : error.end]
+            raise ParsimonError(
+                f"the output has {what!r}, which cannot be written in {encoding}; convert the input to utf-8."
+            ) from None
+
+    return encode
 
 
 @contextmanager

@@ -394,3 +394,26 @@ def test_trees_that_a_parser_cannot_learn_from_are_a_sentence(run, place):
     assert result.exit_code == 0
     assert result.stderr.startswith("parsimon: 1 of 41 trees of ")
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "latin-1"])
+@pytest.mark.parametrize("more", [[], ["--marginals"], ["--kbest", 2]])
+def test_other_encodings_come_back_whole(place, model, shell, encoding, more, monkeypatch):
+    """Above all, with one byte order mark, however many blocks and trees are written."""
+    text = SPECIAL.replace("cat", "caté")
+    (place / "utf8.conllu").write_text(text)
+    (place / "other.conllu").write_bytes(text.encode(encoding))
+    expected = shell("predict", model, place / "utf8.conllu", *more).stdout.decode()
+    done = shell("predict", model, place / "other.conllu", "--encoding", encoding, *more)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode(encoding) == expected
+    assert "caté" in expected
+
+
+def test_graphs_of_other_trees_are_left_out(place, model, run):
+    text = SPECIAL.replace("\tN\txN\t_\t3\tsubj\t_", "\tN\txN\t_\t3\twrong\t3:wrong")
+    (place / "new.conllu").write_text(text)
+    lines = run("predict", model, place / "new.conllu").stdout.splitlines()
+    dog = next(line for line in lines if "\tdog\t" in line and line.startswith("2\t"))
+    assert dog.split("\t")[6:9] == ["3", "subj", "_"]
+    assert read_treebank(place / "new.conllu").values("deps")[1] == "3:wrong"

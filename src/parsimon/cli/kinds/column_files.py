@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import codecs
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from parsimon.cli.failures import say
 from parsimon.cli.kind import Evaluated
 from parsimon.cli.live_input import LiveInput
 from parsimon.cli.options import Asked, column_file, is_minimum_risk
-from parsimon.cli.output import output
+from parsimon.cli.output import output, recoded
 from parsimon.errors import ParsimonError
 from parsimon.tasks.options import threads_of
 
@@ -169,7 +168,7 @@ def predict_columns(model: SequenceModel, job: Asked) -> None:
     threads = threads_of(job["n_jobs"])
     labeller = Labeller(model, job, allowed_transitions(model, job["scheme"]), threads, careful)
     file = _input(job, model)
-    encode = _encoder(file.encoding)
+    encode = recoded(file.encoding)
     with output(job["output"]) as write:
         for part in parts(model, file, threads, labelled=job["given_labels"]):
             write(encode(labeller.label(part)))
@@ -185,24 +184,6 @@ def _input(job: Asked, model: SequenceModel) -> ColumnFile:
         if sys.platform != "win32":
             file.source = LiveInput()
     return file
-
-
-def _encoder(encoding: str) -> Callable[[bytes], bytes]:
-    """From UTF-8 to the encoding of the input."""
-    if encoding == "utf-8":
-        return lambda content: content
-    encoder = codecs.getincrementalencoder(encoding)()
-
-    def encode(content: bytes) -> bytes:
-        try:
-            return encoder.encode(content.decode("utf-8"))
-        except UnicodeEncodeError as error:
-            what = error.object[error.start : error.end]
-            raise ParsimonError(
-                f"a label has {what!r}, which cannot be written in {encoding}; convert the input to utf-8."
-            ) from None
-
-    return encode
 
 
 @dataclass(frozen=True)

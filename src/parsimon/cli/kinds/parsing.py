@@ -11,7 +11,7 @@ import click
 
 from parsimon.cli.kind import Evaluated, Inspected, Kind, ModelPage, Plan
 from parsimon.cli.options import Asked, is_minimum_risk, number, option
-from parsimon.cli.output import output
+from parsimon.cli.output import output, recoded
 from parsimon.cli.solver_checks import check_solver
 from parsimon.cli.template_choice import REFITS, check_selection, selection_flags, selection_of
 from parsimon.errors import ParsimonError
@@ -150,6 +150,7 @@ Examples:
         file = TreebankFile(job["input"], encoding=job["encoding"], missing_heads=True)
         is_minimum_risk(job.model, job["decoding"], "mst")
         settings: dict[str, Any] = {"given_heads": job["given_labels"], "threads": threads_of(job["n_jobs"])}
+        encode = recoded(file.file.encoding)
         with output(job["output"]) as write:
             for treebank in file:
                 if treebank.format == "conllx" and (job["marginals"] or job["kbest"]):
@@ -158,14 +159,14 @@ Examples:
                         "leave out --marginals and --kbest, or convert it to CoNLL-U."
                     )
                 if job["kbest"] is not None:
-                    write(b"".join(ranked(model, treebank, job)))
+                    write(encode(b"".join(ranked(model, treebank, job))))
                     continue
                 parsed = model.parse(treebank, decoding=job["decoding"] or "mst", **settings)
-                content = parsed.to_bytes()
+                content = parsed.to_utf8()
                 if job["marginals"]:
                     marginals, _ = model.marginals(treebank, **settings)
                     content = with_probabilities(parsed, marginals)
-                write(content)
+                write(encode(content))
 
     def evaluate(self, model: ParserModel, job: Asked) -> Evaluated:
         """Attachment scores, with and without punctuation."""
@@ -246,7 +247,7 @@ def relations_of(model: ParserModel, name: str) -> Any:
 
 
 def with_probabilities(parsed: Treebank, marginals: list[Array]) -> bytes:
-    """The treebank with the probability of every head in the last column, as ArcProb=0.9876."""
+    """The treebank in UTF-8, with the probability of every head in the last column, as ArcProb=0.9876."""
     import numpy as np
 
     heads = np.split(parsed.heads, np.cumsum(parsed.lengths)[:-1])
@@ -256,13 +257,13 @@ def with_probabilities(parsed: Treebank, marginals: list[Array]) -> bytes:
         for word, head in enumerate(sentence.tolist())
     )
     lines = []
-    for line in parsed.to_bytes().decode(parsed.encoding).split("\n"):
+    for line in parsed.to_utf8().decode().split("\n"):
         if line.partition("\t")[0].isdigit():
             rest, _, misc = line.rstrip("\r").rpartition("\t")
             told = f"ArcProb={next(values):.{DIGITS}f}"
             line = f"{rest}\t{told if misc == '_' else f'{misc}|{told}'}"
         lines.append(line)
-    return "\n".join(lines).encode(parsed.encoding)
+    return "\n".join(lines).encode()
 
 
 def ranked(model: ParserModel, treebank: Treebank, job: Asked) -> Iterator[bytes]:
@@ -281,10 +282,10 @@ def ranked(model: ParserModel, treebank: Treebank, job: Asked) -> Iterator[bytes
                 break
             tree = heads[rank, end - n : end]
             told = f"# rank = {rank + 1}\n# probability = {np.exp(values[rank, i]):.{DIGITS}f}\n"
-            yield told.encode(treebank.encoding)
+            yield told.encode()
             text = one.with_heads(
                 tree, model.name_relations(one, tree, threads=threads_of(job["n_jobs"]))
-            ).to_bytes()
+            ).to_utf8()
             yield text.rstrip(b"\n") + b"\n\n"
 
 
