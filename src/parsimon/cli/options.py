@@ -102,7 +102,7 @@ def said_of_flags(sentence: str, parameters: Sequence[click.Parameter]) -> str:
 @contextmanager
 def warnings_said(parameters: Sequence[click.Parameter]) -> Iterator[None]:
     """Within it, the library's warnings are sentences on standard error; those of others are what they were."""
-    others = warnings.showwarning
+    others, said = warnings.showwarning, set[str]()
 
     def show(
         message: Warning | str,
@@ -112,10 +112,11 @@ def warnings_said(parameters: Sequence[click.Parameter]) -> Iterator[None]:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        if issubclass(category, ParsimonWarning):
-            say(said_of_flags(str(message), parameters))
-        else:
+        if not issubclass(category, ParsimonWarning):
             others(message, category, filename, lineno, file, line)
+        elif str(message) not in said:  # what a selection and a training both come upon is said once
+            said.add(str(message))
+            say(said_of_flags(str(message), parameters))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", ParsimonWarning)

@@ -13,6 +13,7 @@ from parsimon.problem import Problem
 from parsimon.solvers import Weights
 
 DIGITS = 4  # of a strength in a message
+ROUNDING = 1e-9  # a limit below that only says that nothing in the data tells labels apart
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def too_strong(problem: Problem, weights: Weights, group_strength: str) -> TooSt
         (
             TooStrong(name, given, limit)
             for name, given, limit in _limits(problem.penalty, gradient, group_strength)
-            if 0 < limit <= given
+            if ROUNDING < limit <= given
         ),
         None,
     )

@@ -385,3 +385,13 @@ def test_warnings_of_other_packages_stay_what_they_are(run, folder, monkeypatch)
     with warnings_said([]):
         warnings.warn("somebody else's", DeprecationWarning, stacklevel=1)
     assert shown == ["somebody else's"]
+
+
+def test_the_same_warning_is_said_once(capsys):
+    from parsimon.cli.options import warnings_said
+    from parsimon.errors import warn
+
+    with warnings_said([]):
+        for _ in range(3):
+            warn("once is enough.")
+    assert capsys.readouterr().err == "parsimon: once is enough.\n"

@@ -210,3 +210,10 @@ def test_options_that_would_do_nothing_are_refused(run, table):
         run(*train, "--alpha", 0, "--group-file", "groups.tsv"),
         "--group-file is about the penalty on groups; add an --alpha above zero",
     )
+
+
+def test_a_table_without_names_is_refused(run, table):
+    table.write_text("".join(table.read_text().splitlines(keepends=True)[1:]))
+    result = run("train", "matrix", table, "-m", "a.model")
+    refused(result, "where the name of a column should be; add a line of names.")
+    assert "header" not in result.stderr  # which matrices do not have as an option

@@ -22,6 +22,7 @@ from parsimon.solvers import ADMM, Result, Solver, Validation, Weights
 from parsimon.tasks.documents.features import ByUnit, DocumentFeatures, OfWords
 from parsimon.tasks.documents.model import DocumentModel
 from parsimon.tasks.documents.options import DocumentOptions
+from parsimon.tasks.label_counts import OF_ROWS, check_label_counts
 from parsimon.tasks.matrices.flat import (
     accuracy_on,
     as_weights,
@@ -160,6 +161,7 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
                 f"there are {len(corpus)} documents and {len(data.labels)} labels; give one for each."
             )
         labels, gold = _numbered(data.labels, data.order)
+        check_label_counts(len(labels), len(gold), "documents", OF_ROWS)
         values: Any = self.values
         bag = BagOfWords(values, self.min_count, self.min_documents, self.max_documents, self.max_words)
         features = DocumentFeatures(corpus, bag.fit(corpus))

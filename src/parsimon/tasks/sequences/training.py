@@ -27,6 +27,7 @@ from parsimon.selection.information_gain import information_gain
 from parsimon.solvers import Event, Result, Status, Weights
 from parsimon.structures.label_schemes import Transitions
 from parsimon.structures.workspace import Workspace
+from parsimon.tasks.label_counts import OF_TOKENS, check_label_counts
 from parsimon.tasks.sequences.metrics import SpanCounter, has_spans
 from parsimon.tasks.sequences.model import SequenceModel
 from parsimon.tasks.sequences.options import LabellingOptions, SequenceOptions
@@ -232,6 +233,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
     def _task_of(self, space: FeatureSpace, observations: Observations, data: Labelled) -> SequenceTask:
         y, weights = data.y, data.weights
         check_labels(observations, y)
+        check_label_counts(len(y.names), len(y.ids), "tokens", OF_TOKENS)
         pairs = self._pairs(y)
         y = y if pairs is None else pairs.encode(y)
         index = self._candidate_features(space, observations, y)
