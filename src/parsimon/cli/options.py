@@ -195,6 +195,14 @@ lines_option = option(
 )
 
 
+skip_bad_option = option(
+    "--skip-bad",
+    is_flag=True,
+    section="Reading",
+    help="Leave out trees with mistakes, and list them, instead of refusing the file.",
+)
+
+
 def reading_flags() -> list[Any]:
     """How column files are read: the same in every command, but for their encoding, which all files have."""
     section = "Reading"

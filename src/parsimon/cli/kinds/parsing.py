@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from parsimon.cli.kind import Evaluated, Inspected, Kind, ModelPage, Plan
-from parsimon.cli.options import Asked, is_minimum_risk, number, option
+from parsimon.cli.options import Asked, is_minimum_risk, number, option, skip_bad_option
 from parsimon.cli.output import output, recoded
 from parsimon.cli.solver_checks import check_solver
 from parsimon.cli.template_choice import REFITS, check_selection, selection_flags, selection_of
@@ -66,9 +66,10 @@ class Parsers(Kind):
             show_default="told from the data",
             help="The format of treebanks.",
         ),
+        skip_bad_option,
     )
     predicts: ClassVar[frozenset[str]] = frozenset({"marginals", "kbest", "decoding", "given_labels"})
-    evaluates: ClassVar[frozenset[str]] = frozenset({"decoding"})
+    evaluates: ClassVar[frozenset[str]] = frozenset({"decoding", "skip_bad"})
     inspects: ClassVar[frozenset[str]] = frozenset({"label", "template", "html"})
     help: ClassVar[str] = """Train a dependency parser on TRAIN, a treebank in CoNLL-U or CoNLL-X format.
 
@@ -112,7 +113,15 @@ Examples:
         space = ArcFeatures(as_arc_templates(job["templates"]), training.cutoff)
 
         def read(source: str) -> Parsed:
-            return Parsed(space, read_treebank(source, format=job["format"], encoding=job["encoding"]))
+            skip = job["skip_bad"]
+            treebank = read_treebank(
+                source,
+                format=job["format"],
+                encoding=job["encoding"],
+                single_root=skip and training.single_root is True,  # training says of these what to do
+                skip_bad=skip,
+            )
+            return Parsed(space, treebank)
 
         return Plan(training, read, lambda data: data.treebank)
 
@@ -175,7 +184,7 @@ Examples:
         from parsimon.tasks.parsing.metrics import compare_treebanks
 
         is_minimum_risk(job.model, job["decoding"], "mst")
-        gold = read_treebank(job["test"], encoding=job["encoding"])
+        gold = read_treebank(job["test"], encoding=job["encoding"], skip_bad=job["skip_bad"])
         parsed = model.parse(gold, decoding=job["decoding"] or "mst", threads=threads_of(job["n_jobs"]))
         scores = compare_treebanks(gold, parsed)
         numbers = {"uas": scores.uas, "las": scores.las, "words": scores.all_words.words}
