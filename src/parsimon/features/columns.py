@@ -19,6 +19,7 @@ import numpy as np
 
 from parsimon._core import ColumnReader, StringTable
 from parsimon.arrays import IntArray
+from parsimon.data.header_lines import names_columns
 from parsimon.errors import ParsimonError
 from parsimon.features.links import Links
 from parsimon.text_encodings import decoded_blocks, encoding_name
@@ -390,6 +391,7 @@ def split_labels(
             f"{name} has {columns.n_columns} column; labelled data needs at least two, with the label in the last."
         )
     ids = columns.ids[-1]
+    _refuse_names(columns, name)
     seen, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     texts = columns.strings.get_all(np.ascontiguousarray(seen))
     order = [i for i in np.argsort(first, kind="stable") if texts[i] not in unknown]
@@ -398,6 +400,18 @@ def split_labels(
     labels = Labels(number[inverse].astype(np.int32), columns.lengths, [texts[i] for i in order])
     ids = np.ascontiguousarray(columns.ids[:-1])
     return Columns(ids, columns.lengths, columns.strings, columns.links), labels
+
+
+def _refuse_names(columns: Columns, name: str) -> None:
+    """Refuses a file that begins with the names of its columns: a label that comes once, beside other usual names."""
+    if columns.n_tokens < 2 or np.count_nonzero(columns.ids[-1] == columns.ids[-1, 0]) > 1:
+        return
+    cells = columns.strings.get_all(np.ascontiguousarray(columns.ids[:, 0]))
+    if names_columns(cells):
+        raise ParsimonError(
+            f"{name} begins with the names of columns, {', '.join(cells)}, which would count as a token; remove that "
+            "line."
+        )
 
 
 def read_labelled(

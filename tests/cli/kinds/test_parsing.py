@@ -417,3 +417,33 @@ def test_graphs_of_other_trees_are_left_out(place, model, run):
     dog = next(line for line in lines if "\tdog\t" in line and line.startswith("2\t"))
     assert dog.split("\t")[6:9] == ["3", "subj", "_"]
     assert read_treebank(place / "new.conllu").values("deps")[1] == "3:wrong"
+
+
+def test_bad_trees_can_be_left_out(place, model, run):
+    good = (place / "train.conllu").read_text().split("\n\n")
+    own_head = "1\ta\ta\tN\txN\t_\t1\tdep\t_\t_"
+    (place / "bad.conllu").write_text("\n\n".join([own_head, *good[:5], "1\ttoo short", *good[5:]]))
+    train = ("train", "parser", place / "bad.conllu", "-m", place / "m", "--max-iter", 5, "-q")
+    refused(run(*train), "bad.conllu, line")
+    result = run(*train, "--skip-bad")
+    assert result.exit_code == 0, result.output
+    assert [line.rpartition(": ")[2] for line in result.stderr.splitlines()[1:]] == [
+        "the word is its own head; it should be another word's number, or 0.",
+        "there are 2 columns, but CoNLL-U and CoNLL-X have ten columns, separated by tabs.",
+    ]
+    assert result.stderr.startswith(f"parsimon: 2 of 42 sentences in {place / 'bad.conllu'} are left out:\n")
+    assert ", line 1, sentence 1: " in result.stderr
+    assert (load_model(place / "m").arcs.weights == load_model(model).arcs.weights).all()
+    scored = run("evaluate", model, place / "bad.conllu", "--skip-bad")
+    assert scored.stdout == run("evaluate", model, place / "train.conllu").stdout
+    assert "2 of 42 sentences" in scored.stderr
+
+
+def test_trees_with_several_roots_are_bad_where_one_is_asked_for(place, run):
+    two = "1\ta\ta\tN\txN\t_\t0\troot\t_\t_\n2\tb\tb\tN\txN\t_\t0\troot\t_\t_\n\n"
+    (place / "bad.conllu").write_text(two + (place / "train.conllu").read_text())
+    train = ("train", "parser", place / "bad.conllu", "-m", place / "m", "--max-iter", 1, "-q", "--skip-bad")
+    assert run(*train).stderr == ""
+    result = run(*train, "--single-root")
+    assert result.exit_code == 0, result.output
+    assert "1 of 41 sentences" in result.stderr
