@@ -44,8 +44,10 @@ def read(text: str | bytes, **options: Any) -> Treebank:
     return read_treebank(io.BytesIO(text if isinstance(text, bytes) else text.encode()), **options)
 
 
-def word(number: int | str, head: int | str = 0, form: str = "w", relation: str = "dep") -> str:
-    return f"{number}\t{form}\t_\tNOUN\t_\t_\t{head}\t{relation}\t_\t_\n"
+def word(
+    number: int | str, head: int | str = 0, form: str = "w", relation: str = "dep", deps: str = "_"
+) -> str:
+    return f"{number}\t{form}\t_\tNOUN\t_\t_\t{head}\t{relation}\t{deps}\t_\n"
 
 
 @st.composite

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import os
 import pkgutil
+import platform
 import re
 import sys
 import traceback
@@ -70,6 +71,23 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     namespace = vars(page_module)
     for line, code in blocks:
         run_block(code, page.name, line, namespace)
+
+
+PRINTED = re.compile(r"```python\n(.*?)```\n\nprints \(Python ([0-9.]+);.*?\n\n```\n(.*?)```", re.DOTALL)
+
+
+def test_the_readme_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its data are the standard library, so this can only be said of one version of Python."""
+    found = PRINTED.search((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert found is not None
+    code, version, printed = found.groups()
+    if platform.python_version() != version:
+        pytest.skip(f"what is printed is of Python {version}")
+    monkeypatch.chdir(tmp_path)
+    run_block(code, "README.md", 1, {"__name__": "__docs__"})
+    assert capsys.readouterr().out == printed
 
 
 @pytest.mark.parametrize("module", list(modules()))

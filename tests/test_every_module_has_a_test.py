@@ -15,7 +15,6 @@ SOURCE = Path(parsimon.__file__).parent
 # Modules without behaviour of their own, and why.
 WITHOUT_A_TEST = {
     "arrays.py": "names of types",
-    "errors.py": "one exception without a body",
     "designs/base.py": "protocols: what designs offer is tested with each design",
     "structures/base.py": "protocols and the names of oracles: tested with each structure",
 }

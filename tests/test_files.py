@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 
 from parsimon import files
 from parsimon.errors import ParsimonError
-from parsimon.files import probe, replaced, write_atomically, write_file
+from parsimon.files import probe, replaced, write_all, write_atomically, write_file
 
 
 def mode_of(path: Path) -> int:
@@ -212,3 +214,48 @@ def test_whether_a_file_could_be_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(OSError, match="No such file or directory"):
         probe(tmp_path / "nowhere" / "a")
+
+
+class Reluctant(io.RawIOBase):
+    """Takes at most three bytes at a time, as long as `takes` allows."""
+
+    def __init__(self, takes: Callable[[int], int | None]) -> None:
+        self.content, self.takes = b"", takes
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any, /) -> int | None:
+        taken = self.takes(len(self.content))
+        self.content += bytes(content[: taken or 0])
+        return taken
+
+
+def test_streams_that_take_a_part_at_a_time_get_all_of_it() -> None:
+    stream: Any = Reluctant(lambda so_far: 3 if so_far < 9 else 1)
+    write_all(stream, b"one two three")
+    assert stream.content == b"one two three"
+
+
+def test_a_stream_that_takes_nothing_is_no_success() -> None:
+    def full(so_far: int) -> int:
+        if so_far >= 6:
+            raise OSError(28, "No space left on device")
+        return 3
+
+    with pytest.raises(OSError, match="No space"):
+        write_all(Reluctant(full), b"one two three")  # type: ignore[arg-type]
+    with pytest.raises(BlockingIOError):
+        write_all(Reluctant(lambda _: None), b"one two three")  # type: ignore[arg-type]
+
+
+def test_streams_that_do_not_count_are_believed() -> None:
+    class Silent:
+        content = b""
+
+        def write(self, content: Any) -> None:
+            self.content += bytes(content)
+
+    stream: Any = Silent()
+    write_all(stream, b"one two three")
+    assert stream.content == b"one two three"

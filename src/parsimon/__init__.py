@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from parsimon.errors import ParsimonError
+    from parsimon.errors import ParsimonError, ParsimonWarning
     from parsimon.estimators import (
         DependencyParser,
         DocumentClassifier,
@@ -57,6 +57,7 @@ _HOME = {
     "read_columns": "parsimon.features",
     "read_labelled": "parsimon.features",
     "ParsimonError": "parsimon.errors",
+    "ParsimonWarning": "parsimon.errors",
 }
 
 __all__ = [
@@ -76,6 +77,7 @@ __all__ = [
     "OverlappingGroupLassoRegressorCV",
     "ParserModel",
     "ParsimonError",
+    "ParsimonWarning",
     "SequenceLabeler",
     "SequenceModel",
     "TemplateSet",

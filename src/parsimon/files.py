@@ -10,6 +10,7 @@ the same file removes it.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 import secrets
@@ -17,6 +18,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Any
 
 from parsimon.errors import ParsimonError
 
@@ -27,7 +29,7 @@ RANDOM = re.compile(r"[0-9a-f]{8}\.tmp")
 def write_atomically(path: Path, content: bytes) -> None:
     """Replaces a file, or makes it. A failure leaves it unchanged and no temporary file."""
     with replaced(path) as file:
-        write_all(file, content)
+        write_to(file, content)
 
 
 @contextmanager
@@ -66,7 +68,7 @@ def write_file(path: Path, content: bytes) -> None:
         ) from error
 
 
-def write_all(file: int, content: bytes) -> None:
+def write_to(file: int, content: bytes) -> None:
     """Writes everything; the system may take less at a time than it is given."""
     left = memoryview(content)
     while left:
@@ -161,3 +163,13 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(file)
         finally:
             os.close(file)
+
+
+def write_all(stream: IO[bytes], content: bytes) -> None:
+    """Writes all of the content. An unbuffered stream may take only a part at a time, and does not call it an error."""
+    rest = memoryview(content)
+    while rest:
+        taken: Any = stream.write(rest)
+        if taken is None and isinstance(stream, io.RawIOBase):  # others may return nothing
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        rest = rest[len(rest) if taken is None else taken :]

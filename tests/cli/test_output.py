@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -89,3 +90,30 @@ def test_a_full_disk_behind_standard_output(trained, folder):
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 2
     assert done.stderr.decode() == "parsimon: the output cannot be written: No space left on device.\n"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", [("predict", "{model}", "{data}"), ("inspect", "{model}", "--json")])
+def test_a_disk_that_becomes_full_on_the_way(trained, folder, command, unbuffered):
+    """The system takes what still fits and says so only the next time; unbuffered streams do not ask again."""
+    resource = pytest.importorskip("resource")
+    (folder / "many.txt").write_text((folder / "new.txt").read_text() * 50)
+    arguments = [part.format(model=trained, data=folder / "many.txt") for part in command]
+    with (folder / "out").open("wb") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "parsimon", *arguments],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
+            check=False,
+        )
+    assert (folder / "out").stat().st_size == 4096
+    assert done.returncode == 2
+    assert done.stderr.decode().endswith("output cannot be written: File too large.\n")
+
+
+def test_unbuffered_output_is_whole(trained, folder, shell):
+    expected = shell("predict", trained, folder / "new.txt").stdout
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    assert shell("predict", trained, folder / "new.txt", env=environment).stdout == expected != b""

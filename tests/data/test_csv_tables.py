@@ -76,7 +76,7 @@ def test_measurements_are_refused_but_whole_numbers_and_few_fractions_are_states
         ("a,\n1,2\n", {}, "line 1: column 2 has no name"),
         ("a,a\n1,2\n", {}, "line 1: two columns are called 'a'"),
         ('a,b\n"1,2\n', {}, "check the quotes"),
-        (b"a,b\n1,\xff\n", {}, "line 2: this is not valid utf-8"),
+        (b"a,b\n1,\xff\n", {}, "line 2: the text is not valid utf-8"),
         ("a,b\n1,2\n", {"encoding": "utf-9"}, "there is no encoding called 'utf-9'; try utf-8 or latin-1"),
     ],
 )
@@ -106,3 +106,22 @@ def test_measurements_are_read_where_columns_need_not_be_discrete(tmp_path: Path
     with pytest.raises(ParsimonError, match="the column 'a' has 40 distinct numbers"):
         read(tmp_path, content)
     assert len(read(tmp_path, content, discrete=False).rows) == 40
+
+
+@pytest.mark.parametrize("first", ["0.5,-1.2,ill", "1,0,ill", "1e-3,b,c", "-1,2,3"])
+def test_a_table_without_names(tmp_path: Path, first: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"{first}\n1,2,well\n")
+    with pytest.raises(
+        ParsimonError, match=r"line 1: there is the number .* where the name of a column should be"
+    ):
+        read_table(path, discrete=False)
+    with pytest.raises(ParsimonError, match="or read the table with header=False"):
+        read_table(path)
+    assert read_table(path, header=False, discrete=False).names == ("x1", "x2", "x3")
+
+
+def test_numbers_that_count_columns_are_names(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("0,1,10,label\n5,3,2,a\n")
+    assert read_table(path, discrete=False).names == ("0", "1", "10", "label")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from parsimon.data import load_amazon, load_movie_reviews, load_news20, read_documents
-from parsimon.data.documents import _checksum
+from parsimon.data.documents import _checksum, read_document_set
 from parsimon.data.registry import REGISTRY, DataSet, RemoteFile
 from parsimon.errors import ParsimonError
 
@@ -244,7 +244,7 @@ def test_tab_separated(tmp_path: Path) -> None:
         (
             "x.tsv",
             b"a\tb\nc\t\xe9",
-            "x.tsv, line 2 is not valid utf-8; give another encoding, such as latin-1",
+            "x.tsv, line 2: the text is not valid utf-8; give the file's encoding, such as latin-1",
         ),
         ("x.tsv", b" \n", "x.tsv has no documents"),
     ],
@@ -274,3 +274,48 @@ def test_wrong_paths(tmp_path: Path) -> None:
         read_documents(tmp_path, format="csv")  # type: ignore[arg-type]
     with pytest.raises(ParsimonError, match="no encoding called 'latin9x'"):
         read_documents(tmp_path, encoding="latin9x")
+
+
+def test_other_files_are_one_text(tmp_path: Path) -> None:
+    path = tmp_path / "new.txt"
+    text = "A title\n\n\tIndented.\nOne\ttab among lines.\n"
+    path.write_text(text)
+    assert read_documents(path) == ([text], None)
+    assert read_document_set(path).names == ["new.txt"]
+    assert read_documents(path, "lines") == (["A title", "\tIndented.", "One\ttab among lines."], None)
+    path.write_text("pos\tGood.\nneg\tBad.\n")  # a table by any name
+    assert read_documents(path) == (["Good.", "Bad."], ["pos", "neg"])
+
+
+def test_names_of_documents(tmp_path: Path) -> None:
+    for name in ("b/2.txt", "a/x/1.txt"):
+        (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "data" / name).write_text(name)
+    assert read_document_set(tmp_path / "data").names == ["a/x/1.txt", "b/2.txt"]
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "a", "id": "first"}\n{"text": "b"}\n')
+    assert read_document_set(path).names == ["first", None]
+    path.write_text('{"text": "a"}\n')
+    assert read_document_set(path).names is None
+
+
+@pytest.mark.parametrize("names", ["label\ttext", "Sentiment\tReview", "text\tlabel"])
+def test_a_line_of_names_is_no_document(tmp_path: Path, names: str) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text(f"{names}\npos\tGood.\nneg\tBad.\n")
+    with pytest.raises(ParsimonError, match=r"x\.tsv, line 1 has the names of columns, .*; remove that line"):
+        read_documents(path)
+    path.write_text(f"{names}\n{names}\nneg\tBad.\n")  # if it comes again, it is data
+    assert len(read_documents(path)[0]) == 3
+
+
+def test_swapped_columns(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    rows = [(f"A text that is number {i}.", ("pos", "neg")[i % 2]) for i in range(300)]
+    path.write_text("".join(f"{text}\t{label}\n" for text, label in rows))
+    with pytest.raises(
+        ParsimonError, match="columns swapped, as there are 300 labels for 300 documents; every line"
+    ):
+        read_documents(path)
+    path.write_text("".join(f"{label}\t{text}\n" for text, label in rows))
+    assert len(read_documents(path)[0]) == 300

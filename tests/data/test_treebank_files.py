@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from conll_text import UD, X, read, trees, word
 from parsimon.data import TreebankFile, read_treebank
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, ParsimonWarning
 from parsimon.features import columns as column_module
 
 
@@ -186,3 +186,27 @@ def test_wrong_arguments(tmp_path: Path) -> None:
         read(X, encoding="utf-9")
     with pytest.raises(ParsimonError, match=r"none\.conllu cannot be read: No such file"):
         read_treebank(tmp_path / "none.conllu")
+
+
+def test_bad_sentences_can_be_left_out() -> None:
+    good, other = "# a\n" + word(1) + word(2, head=1) + "\n", "\n" + word(1, form="x") + "\n"
+    bad = [
+        "# b\n" + word(1, head=1) + "\n",
+        "1\tx\n\n",
+        word(2) + "\n",
+        word(1, form="\x00")[:9] + "\n \n",
+        "b\xff\n\n",
+    ]
+    for wrong in bad:
+        content = good.encode() + wrong.encode("latin-1") + other.encode() + b"# the end\n"
+        with pytest.raises(ParsimonError):
+            read(content)
+        with pytest.warns(
+            ParsimonWarning, match=r"1 of 3 sentences in the input is left out:\n  .*sentence 2"
+        ):
+            treebank = read(content, skip_bad=True)
+        assert treebank.values("form") == ["w", "w", "x"]
+        assert treebank.to_bytes() == (good + other).encode()
+    assert read(good + other, skip_bad=True).to_bytes() == (good + other).encode()
+    with pytest.raises(ParsimonError, match="none of the 1 sentences"):
+        read(bad[0], skip_bad=True)

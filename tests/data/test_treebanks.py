@@ -68,6 +68,39 @@ def test_other_encodings_come_back() -> None:
 # -- other heads, and slices -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_what_was_said_of_other_heads_goes_with_them(end: str) -> None:
+    """By sentence: those that keep their trees keep their graphs as well."""
+    kept = word(1, deps="0:root|2:x") + word(2, head=1, deps="1:dep") + "\n"
+    text = (kept + word(1, deps="0:root") + word(2, head=1, deps="1:dep")).replace("\n", end)
+    treebank = read(text, format="conllu")
+    again = treebank.with_heads(np.array([0, 1, 2, 0]), treebank.relations)
+    assert again.values("deps") == ["0:root|2:x", "1:dep", "_", "_"]
+    assert again.to_bytes().startswith(kept.replace("\n", end).encode())
+    assert [line.split(b"\t")[8] for line in again.to_bytes().splitlines() if line] == [
+        b"0:root|2:x",
+        b"1:dep",
+        b"_",
+        b"_",
+    ]
+    assert read(again.to_bytes(), format="conllu").heads.tolist() == [0, 1, 2, 0]
+    other = treebank.with_heads(treebank.heads, ["root", "new", *treebank.values("deprel")[2:]])
+    assert other.values("deps") == ["_", "_", "0:root", "1:dep"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_projective_heads_go_too(end: str) -> None:
+    text = X.replace("\n", end)
+    treebank = read(text)
+    assert treebank.format == "conllx"
+    assert treebank.to_bytes() == text.encode()
+    changed = treebank.with_heads(np.array([0, 1, 0, 1]), ["a"] * 4)
+    assert set(changed.values("phead") + changed.values("pdeprel")) == {"_"}
+    lines = [line for line in changed.to_bytes().decode().split(end) if line]
+    assert [line.split("\t")[8:] for line in lines] == [["_", "_"]] * 4
+    assert changed.to_bytes().count(end.encode()) == text.count(end)
+
+
 def test_predictions_change_heads_and_relations_and_nothing_else() -> None:
     treebank = read(UD)
     heads = np.array([2, 0, 2, 3, 4, -1, 1])
@@ -79,7 +112,8 @@ def test_predictions_change_heads_and_relations_and_nothing_else() -> None:
     assert changed == [3, 4, 6, 7, 8, 14, 15]
     for i in changed:
         a, b = old[i].split("\t"), new[i].split("\t")
-        assert a[:6] + a[8:] == b[:6] + b[8:]
+        assert a[:6] + a[9:] == b[:6] + b[9:]
+        assert b[8] == "_"  # the graph was about another tree
     assert new[14].split("\t")[6:8] == ["_", "f"]
     assert treebank.to_bytes() == UD.encode()  # as it was
     again = read(parsed.to_bytes(), missing_heads=True)
@@ -91,7 +125,6 @@ def test_relations_as_labels() -> None:
     labels = Labels(np.array([1, 0, -1, 1], np.int32), treebank.lengths, ["root", "dep"])
     parsed = treebank.with_heads(treebank.heads, labels)
     assert parsed.values("deprel") == ["dep", "root", "_", "dep"]
-    assert parsed.values("pdeprel") == treebank.values("pdeprel")
 
 
 @pytest.mark.parametrize(

@@ -372,3 +372,15 @@ def test_splitting_labels_off(sequences: list[list[tuple[str, str]]]) -> None:
     assert [X.sequence(i) for i in range(len(X))] == [[(word,) for word, _ in s] for s in sequences]
     assert list(y) == [[label for _, label in s] for s in sequences]
     assert list(y.names) == list(dict.fromkeys(label for s in sequences for _, label in s))
+
+
+def test_a_line_of_names_is_no_token() -> None:
+    rows = "the DT O\ndog NN B\n\n"
+    with pytest.raises(
+        ParsimonError, match="the input begins with the names of columns, word, pos, tag, which"
+    ):
+        read_labelled(io.BytesIO(f"word pos tag\n{rows}".encode()))
+    assert read_labelled(io.BytesIO(f"word pos X\n{rows}".encode()))[1].names == ("X", "O", "B")
+    assert (
+        len(read_labelled(io.BytesIO(b"word pos tag\nword pos tag\n\n"))[1].names) == 1
+    )  # it is data after all

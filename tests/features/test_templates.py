@@ -406,9 +406,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         TemplateSet.load(tmp_path)
     path = tmp_path / "latin.tpl"
     path.write_bytes("U:é=%x[0,0]\n".encode("latin-1"))
-    with pytest.raises(ParsimonError, match=r"latin\.tpl cannot be read as utf-8.*give the encoding"):
+    with pytest.raises(ParsimonError, match=r"latin\.tpl, line 1: the text is not valid utf-8; give"):
         TemplateSet.load(path)
-    with pytest.raises(ParsimonError, match="unknown encoding"):
+    with pytest.raises(ParsimonError, match="there is no encoding called 'latin-one-ish'"):
         TemplateSet.load(path, encoding="latin-one-ish")
     path.write_text("U\nX\n")
     with pytest.raises(ParsimonError, match=r"latin\.tpl, line 2: template 'X' must start with U"):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from group_cases import CROSSED, NESTED, random
+from parsimon.errors import ParsimonWarning
 from parsimon.penalties import OverlappingGroupLasso, TreeLasso, overlapping
 from parsimon.penalties.groups import BlockGroups, Groups
 from parsimon.penalties.overlapping import MOST_PASSES, dual_ascent, parts_of
@@ -79,5 +80,5 @@ def test_too_large_a_system_is_not_solved(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_limit_of_passes_is_said() -> None:
     x = random(8)
     parts = parts_of(CROSSED.family_groups, CROSSED.families(), np.full(3, 0.3))
-    with pytest.warns(RuntimeWarning, match=r"still moves by .* after 2 passes"):
+    with pytest.warns(ParsimonWarning, match=r"still moves by .* after 2 passes"):
         dual_ascent(x, parts, 2, 1e-15, 2)

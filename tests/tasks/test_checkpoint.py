@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import save
 
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, ParsimonWarning
 from parsimon.solvers import (
     LBFGS,
     Event,
@@ -345,7 +345,7 @@ def test_a_write_that_fails_leaves_the_old_file(path: Path, monkeypatch: pytest.
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.warns(RuntimeWarning, match=r"no checkpoint was kept: .*No space left"):
+    with pytest.warns(ParsimonWarning, match=r"no checkpoint was kept: .*No space left"):
         replace(example(), seconds=99.0).save_or_warn(path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import click
 
-from parsimon.cli.output import discard_output
+from parsimon.cli.output import buffer_output, discard_output
 from parsimon.errors import ParsimonError
 
 # A group without a command: its help is shown. Older versions of click have no exception for it.
@@ -64,6 +64,7 @@ class Program(click.Group):
     def main(self, *args: Any, **extra: Any) -> Any:
         """Parses the command line, runs it and exits."""
         extra["standalone_mode"] = False  # or click would print and exit in its own way
+        buffer_output()
         with suppress(AttributeError):  # a name that the terminal cannot show is escaped
             sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         try:

@@ -21,10 +21,10 @@ from parsimon.tasks.kinds import find_kind, get_kind, kinds
 if TYPE_CHECKING:
     from parsimon.report.model_page import Part
     from parsimon.tasks.model_file import Model as AnyModel
-    from parsimon.tasks.training import Training
+    from parsimon.tasks.training import Described, Training
 
 
-Model = TypeVar("Model")
+Model = TypeVar("Model", bound="Described")
 Data = TypeVar("Data")
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from parsimon.errors import ParsimonError
+from parsimon.cli.failures import say
+from parsimon.errors import ParsimonError, ParsimonWarning
 from parsimon.memory import parse_size
 from parsimon.tasks.options import (
     FILE,
@@ -57,6 +60,14 @@ class Asked:
         return str(self.values["model"])
 
 
+def refuse_idle(job: Asked, names: Iterable[str], what: str, flag: str) -> None:
+    """Refuses options that were given and would make no difference without another flag."""
+    for name in names:
+        if name in job.given:
+            idle = f"--{name.replace('_', '-')}"
+            raise ParsimonError(f"{idle} is about {what}; add {flag}, or leave it out.")
+
+
 GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT)
 
 
@@ -88,6 +99,31 @@ def said_of_flags(sentence: str, parameters: Sequence[click.Parameter]) -> str:
     return sentence
 
 
+@contextmanager
+def warnings_said(parameters: Sequence[click.Parameter]) -> Iterator[None]:
+    """Within it, the library's warnings are sentences on standard error; those of others are what they were."""
+    others, said = warnings.showwarning, set[str]()
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if not issubclass(category, ParsimonWarning):
+            others(message, category, filename, lineno, file, line)
+        elif str(message) not in said:  # what a selection and a training both come upon is said once
+            said.add(str(message))
+            say(said_of_flags(str(message), parameters))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ParsimonWarning)
+        warnings.showwarning = show
+        yield
+
+
 _ALONE = r"(?<![\w'\"/.-])"  # not in a word, a path or quotes
 
 
@@ -105,7 +141,8 @@ class SectionedCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command. What the library says of parameters is said of the flags that set them."""
         try:
-            return super().invoke(ctx)
+            with warnings_said(self.params):
+                return super().invoke(ctx)
         except ParsimonError as error:
             sentence = said_of_flags(str(error), self.params)
             if sentence == str(error):
@@ -150,6 +187,19 @@ positive = partial(number, wanted="a number above zero", right=lambda x: x > 0)
 
 encoding_option = option(
     "--encoding", default="utf-8", metavar="NAME", section="Reading", help="Encoding of the data."
+)
+
+
+lines_option = option(
+    "--lines", is_flag=True, section="Reading", help="Every line of a text file is a document, not the file."
+)
+
+
+skip_bad_option = option(
+    "--skip-bad",
+    is_flag=True,
+    section="Reading",
+    help="Leave out trees with mistakes, and list them, instead of refusing the file.",
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from parsimon.errors import ParsimonError
-from parsimon.files import probe, replaced
+from parsimon.files import probe, replaced, write_all
 
 Write = Callable[[bytes], None]
 
@@ -29,6 +31,24 @@ def output(path: str) -> Iterator[Write]:
     else:
         with _complete_file(Path(os.path.realpath(path)), path) as stream:
             yield _explaining(stream, path)
+
+
+def recoded(encoding: str) -> Callable[[bytes], bytes]:
+    """From UTF-8 to the encoding of the input, part by part: a byte order mark comes once, at the beginning."""
+    if encoding == "utf-8":
+        return lambda content: content
+    encoder = codecs.getincrementalencoder(encoding)()
+
+    def encode(content: bytes) -> bytes:
+        try:
+            return encoder.encode(content.decode("utf-8"))
+        except UnicodeEncodeError as error:
+            what = error.object[error.start : error.end]
+            raise ParsimonError(
+                f"the output has {what!r}, which cannot be written in {encoding}; convert the input to utf-8."
+            ) from None
+
+    return encode
 
 
 @contextmanager
@@ -62,7 +82,7 @@ def _opened(path: Path, mode: str, name: str) -> IO[bytes]:
 def _explaining(stream: IO[bytes], name: str) -> Write:
     def write(content: bytes) -> None:
         try:
-            stream.write(content)
+            write_all(stream, content)
             stream.flush()
         except BrokenPipeError:
             raise
@@ -72,6 +92,18 @@ def _explaining(stream: IO[bytes], name: str) -> Write:
             raise ParsimonError(f"{name} cannot be written: {error.strerror or error}.") from error
 
     return write
+
+
+def buffer_output() -> None:
+    """Puts a buffer before standard output where PYTHONUNBUFFERED has taken it away.
+
+    Text that goes to an unbuffered stream is lost in silence when the disk is full: it takes a part, and that is that.
+    """
+    stream: Any = sys.stdout  # None when it is closed
+    raw = getattr(stream, "buffer", None)
+    if isinstance(raw, io.RawIOBase):
+        buffered = io.BufferedWriter(raw)
+        sys.stdout = io.TextIOWrapper(buffered, stream.encoding, stream.errors, line_buffering=True)
 
 
 def discard_output() -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parsimon.cli.options import option
-from parsimon.errors import ParsimonError
+from parsimon.cli.options import option, refuse_idle
 from parsimon.tasks.options import CHOOSING
 
 if TYPE_CHECKING:
@@ -80,8 +79,6 @@ def selection_of(job: Asked, default: int) -> Selection | None:
 def check_selection(job: Asked, names: Iterable[str]) -> None:
     """Refuses options of a first stage that there is not."""
     if job["select"] is None:
-        for name in names:
-            if job[name] is not None:
-                raise ParsimonError(
-                    f"--{name} is about choosing templates; add --select, as in --select sparseptron."
-                )
+        refuse_idle(job, names, "choosing templates", "--select, as in --select sparseptron")
+    if job["select"] != "sparseptron":
+        refuse_idle(job, ["select_epochs"], "choosing templates by a perceptron", "--select sparseptron")

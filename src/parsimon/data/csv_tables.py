@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from parsimon.errors import ParsimonError
+from parsimon.text_encodings import decoded
 
 SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";"}
 MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "NULL", "null"})
@@ -57,7 +59,11 @@ def read_table(
         raise ParsimonError(
             f"{name} is empty; it should have a line of column names, then one row per line."
         ) from None
-    names = _names(cells, name, first) if header else tuple(f"x{j}" for j in range(1, len(cells) + 1))
+    names = (
+        _names(cells, name, first, _UNNAMED if discrete else _NAMED)
+        if header
+        else tuple(f"x{j}" for j in range(1, len(cells) + 1))
+    )
     rows, dropped = [], 0
     for line, row in lines if header else chain([(first, cells)], lines):
         if len(row) != len(names):
@@ -86,16 +92,9 @@ def read_table(
 def _text(source: str | Path, name: str, encoding: str) -> str:
     try:
         content = sys.stdin.buffer.read() if str(source) == "-" else Path(source).read_bytes()
-        return content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except OSError as error:
         raise ParsimonError(f"{name} cannot be read: {error.strerror or error}.") from error
-    except LookupError:
-        raise ParsimonError(f"there is no encoding called {encoding!r}; try utf-8 or latin-1.") from None
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ParsimonError(
-            f"{name}, line {line}: this is not valid {encoding}; give the right encoding."
-        ) from None
+    return decoded(content, encoding, name)
 
 
 def _separator(text: str) -> str:
@@ -127,19 +126,40 @@ def _records(text: str, name: str, separator: str) -> Iterator[tuple[int, list[s
             yield reader.line_num, cells
 
 
-def _names(cells: list[str], name: str, line: int) -> tuple[str, ...]:
+_UNNAMED = ", or read the table with header=False if this is a row"
+_NAMED = ""  # tables of numbers always have names
+
+
+def _names(cells: list[str], name: str, line: int, otherwise: str) -> tuple[str, ...]:
+    """The names in the first line; `otherwise` is what to do if there are none."""
     for j, cell in enumerate(cells):
         if not cell:
-            raise ParsimonError(
-                f"{name}, line {line}: column {j + 1} has no name; name it, or read the table with header=False if "
-                "this is a row."
-            )
+            raise ParsimonError(f"{name}, line {line}: column {j + 1} has no name; name it{otherwise}.")
         if cell in cells[:j]:
             raise ParsimonError(
-                f"{name}, line {line}: two columns are called {cell!r}; give each its own name, or read "
-                "the table with header=False if this is a row."
+                f"{name}, line {line}: two columns are called {cell!r}; give each its own name{otherwise}."
             )
+    if (number := _measured(cells)) is not None:
+        raise ParsimonError(
+            f"{name}, line {line}: there is the number {number} where the name of a column should be; add a line of "
+            f"names{otherwise}."
+        )
     return tuple(cells)
+
+
+def _measured(cells: list[str]) -> str | None:
+    """A number that is no name of a column: with a fraction or a sign, or not in the order in which columns count."""
+    last = -1.0
+    for cell in cells:
+        if _NUMBER.fullmatch(cell) is None:
+            continue
+        if not cell.isdigit() or float(cell) <= last:
+            return cell
+        last = float(cell)
+    return None
+
+
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 def _refuse_continuous(names: tuple[str, ...], rows: list[list[str]], name: str) -> None:

@@ -12,13 +12,23 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeAlias, get_args
 
+from parsimon.data.header_lines import names_columns
 from parsimon.data.registry import archive, texts, texts_in
 from parsimon.errors import ParsimonError
+from parsimon.text_encodings import decoded, encoding_name
 
-__all__ = ["load_amazon", "load_movie_reviews", "load_news20", "read_documents"]
+__all__ = [
+    "DocumentSet",
+    "load_amazon",
+    "load_movie_reviews",
+    "load_news20",
+    "read_document_set",
+    "read_documents",
+]
 
 Task = Literal["science", "sports", "religion", "computer"]
 Domain = Literal["books", "dvd", "electronics", "kitchen"]
@@ -139,20 +149,33 @@ def _check(name: str, argument: str, given: str, allowed: Any) -> None:
 
 # -- the user's own files ----------------------------------------------------------------------------------
 
-Format = Literal["auto", "directory", "jsonl", "tsv"]
+Format = Literal["auto", "directory", "jsonl", "tsv", "text", "lines"]
+ENOUGH = 4  # documents, to tell that columns are swapped
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".tsv": "tsv", ".tab": "tsv"}
+
+
+@dataclass(frozen=True)
+class DocumentSet:
+    """Documents, their labels (None if unlabelled), and what they are called: names of files, or ids of JSON lines."""
+
+    documents: list[Any]
+    labels: list[str] | None = None
+    names: list[Any] | None = None
 
 
 def read_documents(
     path: _Path, format: Format = "auto", encoding: str = "utf-8"
 ) -> tuple[list[Any], list[str] | None]:
-    r"""Read documents and their labels (None if unlabelled) from a folder, a JSON Lines file or a TSV file.
+    r"""Read documents and their labels (None if unlabelled) from a folder or a file.
 
     - A folder has one subfolder per class with one text file per document. Without labels, the text files are in the
       folder itself. Files are read in order of their names.
     - A line of JSON looks like ``{"text": "Good.", "label": "pos"}``. The text may also be a list of sentences or a
       list of lists of tokens.
     - A line of TSV has a label, a tab and a text; without labels, only a text.
+    - Any other file is a text, which is one document; with the format ``lines``, each of its lines is one.
+
+    Without a `format`, the suffix of a file decides, or else what is in it.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "reviews.tsv")
@@ -160,29 +183,44 @@ def read_documents(
     >>> read_documents(path)
     (['Good. Very good!', 'I fell asleep.'], ['pos', 'neg'])
     """
+    found = read_document_set(path, format, encoding)
+    return found.documents, found.labels
+
+
+def read_document_set(path: _Path, format: Format = "auto", encoding: str = "utf-8") -> DocumentSet:
+    """The same with the names of documents."""
     if format not in get_args(Format):
         raise ParsimonError(f"format is {format!r}; choose from {', '.join(get_args(Format))}.")
-    try:
-        "".encode(encoding)
-    except LookupError as error:
-        raise ParsimonError(f"there is no encoding called {encoding!r}; try utf-8 or latin-1.") from error
+    encoding = encoding_name(encoding)
     path = Path(path)
     if not path.exists():
-        raise ParsimonError(f"{path} does not exist; give a folder, a JSON Lines file or a TSV file.")
+        raise ParsimonError(f"{path} does not exist; give a folder or a file.")
     if format == "directory" and not path.is_dir():
         raise ParsimonError(f"{path} is not a folder; choose jsonl or tsv as its format.")
     if path.is_dir():
-        if format in ("jsonl", "tsv"):
+        if format not in ("auto", "directory"):
             raise ParsimonError(f"{path} is a folder; give a file, or choose directory as its format.")
         return _read_folder(path, encoding)
     content = _read_text(path, encoding)
-    if format == "auto":
-        guess = "jsonl" if content.lstrip().startswith("{") else "tsv"
-        format = _SUFFIXES.get(path.suffix.lower(), guess)  # type: ignore[assignment]
     lines = [(number, line) for number, line in enumerate(content.split("\n"), start=1) if line.strip()]
     if not lines:
-        raise ParsimonError(f"{path} has no documents; it should have one per line.")
-    return (_read_json_lines if format == "jsonl" else _read_tsv)(path, lines)
+        raise ParsimonError(f"{path} has no documents; it is empty.")
+    form = _format_of(path, lines) if format == "auto" else format
+    if form == "text":
+        return DocumentSet([content], names=[path.name])
+    if form == "lines":
+        return DocumentSet([line for _, line in lines])
+    return (_read_json_lines if form == "jsonl" else _read_tsv)(path, lines)
+
+
+def _format_of(path: Path, lines: list[tuple[int, str]]) -> str:
+    """What the suffix says, or else the lines: most lines of a table have a tab after something."""
+    if path.suffix.lower() in _SUFFIXES:
+        return _SUFFIXES[path.suffix.lower()]
+    if lines[0][1].lstrip().startswith("{"):
+        return "jsonl"
+    with_tab = sum("\t" in line.strip() for _, line in lines)
+    return "tsv" if 2 * with_tab > len(lines) else "text"
 
 
 def _read_text(path: Path, encoding: str) -> str:
@@ -190,17 +228,10 @@ def _read_text(path: Path, encoding: str) -> str:
         content = path.read_bytes()
     except OSError as error:
         raise ParsimonError(f"{path} cannot be read: {error.strerror or error}.") from error
-    try:
-        return content.decode(encoding).removeprefix("\ufeff").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        other = "utf-8" if encoding.lower().replace("_", "-") not in ("utf-8", "utf8") else "latin-1"
-        raise ParsimonError(
-            f"{path}, line {line} is not valid {encoding}; give another encoding, such as {other}."
-        ) from error
+    return decoded(content, encoding, str(path)).replace("\r\n", "\n")
 
 
-def _read_folder(path: Path, encoding: str) -> tuple[list[Any], list[str] | None]:
+def _read_folder(path: Path, encoding: str) -> DocumentSet:
     inside = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
     classes = [entry for entry in inside if entry.is_dir()]
     files = [entry for entry in inside if not entry.is_dir()]
@@ -209,24 +240,23 @@ def _read_folder(path: Path, encoding: str) -> tuple[list[Any], list[str] | None
             f"{path} has the file {files[0].name} next to folders; it should have one folder per class and nothing "
             "else, or only text files."
         )
-    if not classes:
-        if not files:
-            raise ParsimonError(f"{path} is empty; it should have one folder of text files per class.")
-        return [_read_text(file, encoding) for file in files], None
-    documents: list[Any] = []
+    if not classes and not files:
+        raise ParsimonError(f"{path} is empty; it should have one folder of text files per class.")
     labels: list[str] = []
     for folder in classes:
-        names = sorted(file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("."))
-        if not names:
+        inner = sorted(file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("."))
+        if not inner:
             raise ParsimonError(f"{folder} has no text files; add at least one, or remove the folder.")
-        documents += [_read_text(file, encoding) for file in names]
-        labels += [folder.name] * len(names)
-    return documents, labels
+        files += inner
+        labels += [folder.name] * len(inner)
+    names = [file.relative_to(path).as_posix() for file in files]
+    return DocumentSet([_read_text(file, encoding) for file in files], labels or None, names)
 
 
-def _read_json_lines(path: Path, lines: list[tuple[int, str]]) -> tuple[list[Any], list[str] | None]:
+def _read_json_lines(path: Path, lines: list[tuple[int, str]]) -> DocumentSet:
     documents: list[Any] = []
     labels: list[str] = []
+    names: list[Any] = []
     for number, line in lines:
         where = f"{path}, line {number}"
         try:
@@ -250,7 +280,8 @@ def _read_json_lines(path: Path, lines: list[tuple[int, str]]) -> tuple[list[Any
             )
         documents.append(item["text"])
         labels += [str(label)] if label is not None else []
-    return documents, labels or None
+        names.append(item.get("id"))
+    return DocumentSet(documents, labels or None, names if any(name is not None for name in names) else None)
 
 
 def _is_document(text: Any) -> bool:
@@ -262,7 +293,7 @@ def _is_document(text: Any) -> bool:
     return all(isinstance(sentence, list) and all(isinstance(t, str) for t in sentence) for sentence in text)
 
 
-def _read_tsv(path: Path, lines: list[tuple[int, str]]) -> tuple[list[Any], list[str] | None]:
+def _read_tsv(path: Path, lines: list[tuple[int, str]]) -> DocumentSet:
     labelled = "\t" in lines[0][1]
     documents: list[Any] = []
     labels: list[str] = []
@@ -277,4 +308,22 @@ def _read_tsv(path: Path, lines: list[tuple[int, str]]) -> tuple[list[Any], list
             raise ParsimonError(f"{path}, line {number} has nothing before its tab; put a label there.")
         documents.append(text if labelled else line)
         labels += [label.strip()] if labelled else []
-    return documents, labels or None
+    if labelled:
+        _check_columns(path, lines[0][0], labels, documents)
+    return DocumentSet(documents, labels or None)
+
+
+def _check_columns(path: Path, first: int, labels: list[str], texts: list[str]) -> None:
+    """Refuses a line of names, and columns that are swapped: texts differ and are long, labels repeat and are short."""
+    if len(labels) > 1 and labels[0] not in labels[1:] and names_columns([labels[0], texts[0]]):
+        raise ParsimonError(
+            f"{path}, line {first} has the names of columns, {labels[0]!r} and {texts[0]!r}, and would count as a "
+            "document; remove that line, so that every line has a label, a tab and a text."
+        )
+    n, others = len(set(labels)), len(set(texts))
+    swapped = n > others and 2 * others <= len(texts) and sum(map(len, labels)) > sum(map(len, texts))
+    if swapped and len(texts) >= ENOUGH:
+        raise ParsimonError(
+            f"{path} seems to have its columns swapped, as there are {n} labels for {len(texts)} documents; every line "
+            "should have a label, a tab and a text, in this order."
+        )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
 
 from parsimon._core import ColumnReader, StringTable
 from parsimon.arrays import IntArray
+from parsimon.data.skipping import mention_skipped, readable
 from parsimon.data.tree_checks import MISSING, check_heads, first_true
 from parsimon.data.treebanks import COLUMNS, Format, Treebank, distinct_values
 from parsimon.errors import ParsimonError
@@ -43,6 +44,7 @@ class TreebankFile:
         missing_heads: bool = False,
         single_root: bool = False,
         strings: StringTable | None = None,
+        skip_bad: bool = False,
     ) -> None:
         if format is not None and format not in get_args(Format):
             raise ParsimonError(f"there is no treebank format {format!r}; give conllu or conllx.")
@@ -51,10 +53,12 @@ class TreebankFile:
         self.format = format  # None until it has been detected
         self.missing_heads = missing_heads
         self.single_root = single_root
+        self.skip_bad = skip_bad
 
     def read(self) -> Treebank:
-        """The whole file."""
-        treebank = self._treebank(_Block(b"".join(self.file.blocks()), self.name))
+        """The whole file, without the sentences that are left out."""
+        content = b"".join(self.file.blocks())
+        treebank = self._treebank(_Block(self._readable(content) if self.skip_bad else content, self.name))
         if treebank is None:
             raise ParsimonError(f"{self.name} has no words; {_TEN}, one word per line.")
         return treebank
@@ -71,6 +75,23 @@ class TreebankFile:
                 lines += text.count(b"\n")
         if not sentences:
             raise ParsimonError(f"{self.name} has no words; {_TEN}, one word per line.")
+
+    def _readable(self, content: bytes) -> bytes:
+        """The text of the sentences that can be read; warns of the others."""
+        sentences, mistakes = list(_sentences(content, self.name)), list[str]()
+        kept = list(readable(sentences, self._try, mistakes))
+        mention_skipped(mistakes, len(sentences), "sentences", self.name)
+        return b"".join(block.text for block in kept)
+
+    def _try(self, sentences: Sequence[_Block]) -> None:
+        """Refuses consecutive sentences of which one cannot be read; leaves no strings behind."""
+        trial = TreebankFile(
+            self.file.source,
+            format=self.format,
+            missing_heads=self.missing_heads,
+            single_root=self.single_root,
+        )
+        trial._treebank(replace(sentences[0], text=b"".join(each.text for each in sentences)))
 
     def _treebank(self, block: _Block) -> Treebank | None:
         """The sentences of a block, or None if it has no words."""
@@ -110,13 +131,14 @@ def read_treebank(
     missing_heads: bool = False,
     single_root: bool = False,
     strings: StringTable | None = None,
+    skip_bad: bool = False,
 ) -> Treebank:
     """Read a CoNLL-U or CoNLL-X file: a path (may end in .gz), ``-`` for standard input, or a binary stream.
 
     Without `format`, a file counts as CoNLL-U if it has comments, multiword tokens or only universal parts of speech.
     Heads must form trees. `missing_heads` allows words without a head (`_`), as in files that are to be parsed.
     `single_root` rejects sentences in which several words have the head 0; treebanks other than UD have such sentences,
-    and `Treebank.n_roots` counts their roots.
+    and `Treebank.n_roots` counts their roots. `skip_bad` leaves out sentences with mistakes, and warns of them.
     """
     return TreebankFile(
         source,
@@ -125,6 +147,7 @@ def read_treebank(
         missing_heads=missing_heads,
         single_root=single_root,
         strings=strings,
+        skip_bad=skip_bad,
     ).read()
 
 
@@ -139,6 +162,20 @@ def _whole_sentences(blocks: Iterator[bytes]) -> Iterator[bytes]:
                 yield whole
             whole, rest = rest[:cut], rest[cut:]
     yield whole + rest  # the text after the last empty line need not be a sentence
+
+
+def _sentences(content: bytes, name: str) -> Iterator[_Block]:
+    """Every sentence with the comments before it and the empty lines after it, and its place in the file."""
+    start, at, first_line, n, has_words = 0, 0, 0, 0, False
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        at += len(line) + 1
+        if has_words and not line.strip(b" \t\r"):
+            yield _Block(content[start:at], name, first_line, n)
+            start, first_line, n, has_words = at, number, n + 1, False
+        elif not _is_comment_or_empty(line):
+            has_words = True
+    if has_words:
+        yield _Block(content[start:], name, first_line, n)
 
 
 def _detect_format(text: bytes, columns: Columns) -> Format:

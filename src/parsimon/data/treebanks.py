@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import IO, Any, Literal, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parsimon._core import StringTable
 from parsimon.arrays import IntArray
 from parsimon.data.tree_checks import check_heads
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, Labels, choose, offsets_of
-from parsimon.files import write_atomically
+from parsimon.files import write_all, write_atomically
 
 __all__ = ["COLUMNS", "Format", "Treebank", "distinct_values"]
 
@@ -141,7 +142,8 @@ class Treebank(Sequence["Treebank"]):
     def with_heads(self, heads: IntArray, relations: Labels | Sequence[str] | None = None) -> Treebank:
         """The same sentences with new heads and relations, one per word; the default relation is `_`.
 
-        Everything else is kept, including DEPS (CoNLL-U) or PHEAD and PDEPREL (CoNLL-X). Heads must form trees.
+        Where a sentence changes, its DEPS (CoNLL-U) or PHEAD and PDEPREL (CoNLL-X) are about another tree, so its words
+        get `_` there. Everything else is kept. Heads must form trees.
         """
         heads = np.asarray(heads)
         if heads.shape != (self.n_tokens,) or not np.issubdtype(heads.dtype, np.integer):
@@ -158,6 +160,10 @@ class Treebank(Sequence["Treebank"]):
             inverse
         ]
         ids[COLUMNS["deprel"]] = self.strings.add_all(names)
+        changed = np.any(ids[6:8] != self.columns.ids[6:8], axis=0)
+        sentence_of = np.repeat(np.arange(len(self)), self.lengths)
+        stale = np.bincount(sentence_of[changed], minlength=len(self))[sentence_of] > 0
+        ids[self._of_heads][2:, stale] = self.strings.add_all(["_"])[0]
         return replace(
             self,
             columns=Columns(ids, self.lengths, self.strings),
@@ -185,21 +191,35 @@ class Treebank(Sequence["Treebank"]):
         sentence = int(np.searchsorted(offsets, token, side="right")) - 1
         return f"{self.name}, sentence {sentence + 1}, word {token - offsets[sentence] + 1}"
 
-    def to_bytes(self) -> bytes:
-        """The treebank as file content, in the encoding in which it was read."""
-        tabs = np.flatnonzero(np.frombuffer(self.text, np.uint8) == ord("\t"))
+    @property
+    def _of_heads(self) -> slice:
+        """The columns that are about heads: in CoNLL-U the last is DEPS, in CoNLL-X it is PDEPREL."""
+        return slice(COLUMNS["head"], COLUMNS["misc"] if self.format == "conllu" else None)
+
+    def to_utf8(self) -> bytes:
+        """The treebank as file content in UTF-8, whatever the encoding in which it was read."""
+        text = np.frombuffer(self.text, np.uint8)
+        tabs = np.flatnonzero(text == ord("\t"))
         first = np.searchsorted(tabs, self.line_starts)
-        fields = self.strings.get_all(np.ascontiguousarray(self.columns.ids[[6, 7]].T.ravel()))
+        begins = tabs[first + COLUMNS["head"] - 1] + 1
+        ends = (
+            tabs[first + COLUMNS["deps"]] if self.format == "conllu" else _line_ends(text, self.line_starts)
+        )
+        columns = self.columns.ids[self._of_heads]
+        fields = iter(self.strings.get_all(np.ascontiguousarray(columns.T.ravel())))
         pieces: list[bytes] = []
         at = 0
-        # HEAD and DEPREL are between the sixth and the eighth tab of a line.
-        for head, relation, begin, end in zip(
-            fields[::2], fields[1::2], tabs[first + 5].tolist(), tabs[first + 7].tolist(), strict=True
+        for begin, end, *written in zip(
+            begins.tolist(), ends.tolist(), *[fields] * len(columns), strict=True
         ):
-            pieces += (self.text[at : begin + 1], f"{head}\t{relation}".encode())
+            pieces += (self.text[at:begin], "\t".join(written).encode())
             at = end
         pieces.append(self.text[at:])
-        content = b"".join(pieces)
+        return b"".join(pieces)
+
+    def to_bytes(self) -> bytes:
+        """The treebank as file content, in the encoding in which it was read."""
+        content = self.to_utf8()
         if self.encoding == "utf-8":
             return content
         try:
@@ -215,13 +235,21 @@ class Treebank(Sequence["Treebank"]):
         content = self.to_bytes()
         try:
             if not isinstance(target, str | Path):
-                target.write(content)
+                write_all(target, content)
             elif str(target) == "-":
-                sys.stdout.buffer.write(content)
+                write_all(sys.stdout.buffer, content)
             else:
                 write_atomically(Path(target), content)
         except OSError as error:
             raise ParsimonError(f"{target} cannot be written: {error.strerror or error}.") from error
+
+
+def _line_ends(text: NDArray[np.uint8], starts: IntArray) -> IntArray:
+    """Where the lines that start there end, without their line ends."""
+    breaks = np.append(np.flatnonzero(text == ord("\n")), len(text))
+    ends = breaks[np.searchsorted(breaks, starts)]
+    before = (text[ends - 1] == ord("\r")).astype(np.int64)  # a word's line is never empty
+    return np.asarray(ends - before)
 
 
 def _with_empty_line(sentence: bytes) -> bytes:

@@ -7,7 +7,6 @@ once.
 
 from __future__ import annotations
 
-import codecs
 import gzip
 import io
 import sys
@@ -20,8 +19,10 @@ import numpy as np
 
 from parsimon._core import ColumnReader, StringTable
 from parsimon.arrays import IntArray
+from parsimon.data.header_lines import names_columns
 from parsimon.errors import ParsimonError
 from parsimon.features.links import Links
+from parsimon.text_encodings import decoded_blocks, encoding_name
 
 BLOCK = 1 << 21  # bytes read at a time
 
@@ -263,13 +264,7 @@ class ColumnFile:
         frozen: bool = False,
         wanted: int = 0,
     ) -> None:
-        try:
-            codec = codecs.lookup(encoding)
-        except LookupError:
-            codec = None
-        if codec is None or not getattr(codec, "_is_text_encoding", True):
-            raise ParsimonError(f"there is no encoding called {encoding!r}; try utf-8 or latin-1.")
-        self.encoding = codec.name
+        self.encoding = encoding_name(encoding)
         if separator is not None and (len(separator) != 1 or separator in "\n\r" or not separator.isascii()):
             raise ParsimonError(f"the separator must be one character such as a tab, not {separator!r}.")
         self.source = source
@@ -312,10 +307,10 @@ class ColumnFile:
         try:
             with open_binary(self.source) as stream:
                 if self.encoding == "utf-8":
-                    while block := stream.read(BLOCK):
-                        yield block
+                    yield from _blocks_of(stream)
                 else:
-                    yield from self._recoded(stream)
+                    for text in decoded_blocks(_blocks_of(stream), self.encoding, self.name):
+                        yield text.encode()
         except OSError as error:
             raise ParsimonError(f"{self.name} cannot be read: {error.strerror or error}.") from error
         except (EOFError, zlib.error) as error:
@@ -323,23 +318,10 @@ class ColumnFile:
                 f"{self.name} cannot be read because its gzip data is damaged: {error}."
             ) from error
 
-    def _recoded(self, stream: IO[bytes]) -> Iterator[bytes]:
-        decoder = codecs.getincrementaldecoder(self.encoding)()
-        lines = 1
-        while True:
-            block = stream.read(BLOCK)
-            try:
-                text = decoder.decode(block, final=not block)
-            except UnicodeDecodeError as error:
-                lines += block[: error.start].count(b"\n")
-                raise ParsimonError(
-                    f"{self.name}, line {lines}: the text is not valid {self.encoding}; give the file's encoding."
-                ) from None
-            lines += text.count("\n")
-            if text:
-                yield text.encode("utf-8")
-            if not block:
-                return
+
+def _blocks_of(stream: IO[bytes]) -> Iterator[bytes]:
+    while block := stream.read(BLOCK):
+        yield block
 
 
 def whole_sequences(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -409,6 +391,7 @@ def split_labels(
             f"{name} has {columns.n_columns} column; labelled data needs at least two, with the label in the last."
         )
     ids = columns.ids[-1]
+    _refuse_names(columns, name)
     seen, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     texts = columns.strings.get_all(np.ascontiguousarray(seen))
     order = [i for i in np.argsort(first, kind="stable") if texts[i] not in unknown]
@@ -417,6 +400,18 @@ def split_labels(
     labels = Labels(number[inverse].astype(np.int32), columns.lengths, [texts[i] for i in order])
     ids = np.ascontiguousarray(columns.ids[:-1])
     return Columns(ids, columns.lengths, columns.strings, columns.links), labels
+
+
+def _refuse_names(columns: Columns, name: str) -> None:
+    """Refuses a file that begins with the names of its columns: a label that comes once, beside other usual names."""
+    if columns.n_tokens < 2 or np.count_nonzero(columns.ids[-1] == columns.ids[-1, 0]) > 1:
+        return
+    cells = columns.strings.get_all(np.ascontiguousarray(columns.ids[:, 0]))
+    if names_columns(cells):
+        raise ParsimonError(
+            f"{name} begins with the names of columns, {', '.join(cells)}, which would count as a token; remove that "
+            "line."
+        )
 
 
 def read_labelled(

@@ -23,6 +23,7 @@ from typing import ClassVar, Literal, cast, get_args, overload
 from parsimon.errors import ParsimonError
 from parsimon.features.links import check_relation
 from parsimon.features.transforms import IDENTITY, Transform
+from parsimon.text_encodings import decoded
 
 __all__ = ["KIND_LETTERS", "Boundary", "Kind", "Template", "TemplateSet", "Test", "as_templates"]
 
@@ -256,14 +257,10 @@ class TemplateSet(Sequence[Template]):
     ) -> TemplateSet:
         """Read a template file of Wapiti or CRF++, or one written by `dumps`; see `parse`."""
         try:
-            text = Path(path).read_bytes().decode(encoding)
+            content = Path(path).read_bytes()
         except OSError as error:
             raise ParsimonError(f"cannot read template file {os.fspath(path)}: {error.strerror}") from error
-        except (UnicodeDecodeError, LookupError) as error:
-            raise ParsimonError(
-                f"template file {os.fspath(path)} cannot be read as {encoding}: {error}; "
-                "give the encoding in which it was written"
-            ) from error
+        text = decoded(content, encoding, f"template file {os.fspath(path)}")
         return cls.parse(text, source=os.fspath(path), boundary=boundary)
 
     def dumps(self) -> str:

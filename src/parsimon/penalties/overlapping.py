@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, warn
 from parsimon.penalties.group_lasso import GroupPenalty, clip_groups, shrink_factors
 from parsimon.penalties.groups import Groups
 
@@ -225,11 +224,7 @@ def dual_ascent(x: Array, parts: Sequence[Part], norm: float | str, tol: float, 
         if done > 0 and moved <= reach:
             break
     else:
-        warnings.warn(
-            f"the proximal operator of overlapping groups still moves by {moved:.1e} after {passes} passes.",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        warn(f"the proximal operator of overlapping groups still moves by {moved:.1e} after {passes} passes.")
     # A group inside its ball is zero, whatever rounding others have added since; and what is not known is, too.
     for part, rest in zip(parts, left, strict=True):
         x[part.entries] = np.where(rest == 0, 0.0, x[part.entries])

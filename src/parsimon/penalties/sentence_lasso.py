@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from parsimon.arrays import Array
 from parsimon.errors import ParsimonError
+from parsimon.penalties.elastic_net import soft_threshold
 from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groups import Groups
 
@@ -43,6 +46,19 @@ class SentenceLasso(GroupPenalty):
         raise ParsimonError(
             "only a duality gap says how far the sentence regularizer is from optimal; use admm."
         )
+
+    def dual_norm(self, gradient: Array) -> float:
+        """A strength from which on all weights are zero, l1 being what it is: max_s ‖(g_k/n_k)_{k ∈ s}‖ / d_s.
+
+        n_k is how many tokens have the weight k. When all of them pull the same, −g is a sum of such pulls, so zero is
+        optimal; other shares may show that of a smaller strength.
+        """
+        groups = self._known
+        tokens = groups.spread((groups.weight > 0).astype(np.float64))
+        pull = np.abs(soft_threshold(self._held(gradient), self.l1))
+        held = groups.weight > 0
+        each = np.divide(pull, tokens, out=np.zeros_like(pull), where=tokens > 0)
+        return float(np.max(groups.norms(each)[held] / groups.weight[held], initial=0.0))
 
     def _check(self, groups: Groups) -> None:
         if self.norm != 2:

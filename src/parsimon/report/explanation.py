@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,8 +16,13 @@ HEAVY = 0.25  # words with at least this share of the largest contribution in a 
 SHOWN_LABELS = 4
 
 
-def print_explanations(documents: Iterable[ExplainedDocument], console: Any = None, first: int = 1) -> None:
-    """Print explained documents on a rich console, by default standard output.
+def print_explanations(
+    documents: Iterable[ExplainedDocument],
+    console: Any = None,
+    first: int = 1,
+    names: Sequence[str] | None = None,
+) -> None:
+    """Print explained documents on a rich console, by default standard output; `names` are what they are called.
 
     Colours are left out if that is not a terminal or if NO_COLOR is set.
     """
@@ -25,28 +30,31 @@ def print_explanations(documents: Iterable[ExplainedDocument], console: Any = No
 
     console = console or Console(highlight=False, soft_wrap=False)
     for number, document in enumerate(documents, start=first):
-        console.print(heading(document, number), highlight=False)
+        name = "" if names is None else names[number - first]
+        console.print(heading(document, number, name), highlight=False)
         console.print(sentence_table(document), highlight=False)
         console.print()
 
 
-def explanation_text(documents: Iterable[ExplainedDocument], first: int = 1) -> str:
+def explanation_text(
+    documents: Iterable[ExplainedDocument], first: int = 1, names: Sequence[str] | None = None
+) -> str:
     """The text that `print_explanations` prints on standard output, with colours if that is a terminal."""
     from rich.console import Console
 
     console = Console()
     with console.capture() as captured:
-        print_explanations(documents, console, first)
+        print_explanations(documents, console, first, names)
     text = captured.get()
     return text if console.is_terminal else "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def heading(document: ExplainedDocument, number: int) -> Any:
-    """For instance ``document 1: good 98.2%, bad 1.8%``."""
+def heading(document: ExplainedDocument, number: int, name: str = "") -> Any:
+    """For instance ``document 1, new.txt: good 98.2%, bad 1.8%``."""
     from rich.text import Text
 
     ranked = sorted(document.probabilities.items(), key=lambda item: -item[1])
-    text = Text(f"document {number}: ", style="bold")
+    text = Text(f"document {number}{name and f', {name}'}: ", style="bold")
     for rank, (label, probability) in enumerate(ranked[:SHOWN_LABELS]):
         text.append(", " if rank else "", style="not bold")
         style = "bold" if label == document.predicted else "not bold"

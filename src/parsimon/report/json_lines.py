@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parsimon.errors import ParsimonError
-from parsimon.files import write_all
+from parsimon.files import write_to
 
 if TYPE_CHECKING:
     from parsimon.solvers.base import Event
@@ -30,7 +30,7 @@ class JsonLines:
         try:
             self._file = self.path.open("ab" if append else "wb", buffering=0)
             if append and self._broken_off():
-                write_all(self._file.fileno(), b"\n")
+                write_to(self._file.fileno(), b"\n")
         except OSError as error:
             raise ParsimonError(f"the log {path} cannot be written: {error.strerror or error}.") from error
 
@@ -73,7 +73,7 @@ class JsonLines:
         file = self._file.fileno()
         before = os.lseek(file, 0, os.SEEK_END) if stat.S_ISREG(os.fstat(file).st_mode) else None
         try:
-            write_all(file, line)
+            write_to(file, line)
         except OSError:
             if before is not None:
                 with suppress(OSError):

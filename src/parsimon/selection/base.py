@@ -16,8 +16,9 @@ import numpy as np
 
 from parsimon.arrays import Array, BoolArray
 from parsimon.designs.feature_table import FeatureTable
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, warn
 from parsimon.forms import flag, list_of, number, record, text
+from parsimon.penalties.groupings import ByTemplate, Grouping
 from parsimon.problem import Problem
 from parsimon.solvers.base import Event, Result, Status
 from parsimon.solvers.driver import Monitor
@@ -112,6 +113,20 @@ def always_kept(features: FeatureTable) -> BoolArray:
     out = np.zeros(len(features.template_names()), bool)
     out[features.bias_templates()] = True
     return out
+
+
+def check_budget(budget: int, features: FeatureTable, groups: Grouping | None = None) -> None:
+    """Refuses a choice among nothing; warns of a budget of templates (and no other `groups`) that is no limit."""
+    n = int(np.sum(~always_kept(features)))
+    if n == 0:
+        raise ParsimonError(
+            "there are no templates to choose from, as biases and label bigrams are always kept; train without a "
+            "selection."
+        )
+    if budget >= n and (groups is None or isinstance(groups, ByTemplate)):
+        what = f"are only {n} templates" if n > 1 else "is only one template"
+        advice = "give a smaller number" if n > 1 else "train without a selection"
+        warn(f"budget={budget} is no limit, as there {what} to choose from; {advice}.")
 
 
 def selected(features: FeatureTable, kept: BoolArray, score: Array, history: list[Event]) -> Selected:

@@ -11,7 +11,15 @@ from parsimon.arrays import IntArray
 from parsimon.penalties import L2, GroupLasso, never_dropped
 from parsimon.penalties.groupings import ByTemplate, Grouping
 from parsimon.problem import Problem
-from parsimon.selection.base import Candidates, Selected, always_kept, completed, selected, template_norms
+from parsimon.selection.base import (
+    Candidates,
+    Selected,
+    always_kept,
+    check_budget,
+    completed,
+    selected,
+    template_norms,
+)
 from parsimon.solvers import choose_solver
 from parsimon.solvers.base import Status
 from parsimon.solvers.driver import Monitor, drive
@@ -39,6 +47,7 @@ class GroupLassoPath:
     def select(self, candidates: Candidates, monitor: Monitor) -> Selected:
         """Goes down the path."""
         features = candidates.features
+        check_budget(self.budget, features, self.groups)
         penalty = GroupLasso(1.0, groups=self.groups, l1=self.l1, l2=self.l2).bind(features)
         problem = candidates.problem.with_penalty(penalty)
         free = never_dropped(penalty, problem.n_features)

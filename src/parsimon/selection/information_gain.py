@@ -14,7 +14,7 @@ from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.features.observations import Observations, Rows
 from parsimon.features.space import FeatureSpace
-from parsimon.selection.base import Candidates, Selected, selected
+from parsimon.selection.base import Candidates, Selected, check_budget, selected
 from parsimon.solvers.driver import Monitor
 
 __all__ = ["InformationGain", "arc_information_gain", "information_gain", "rank_templates"]
@@ -178,6 +178,7 @@ class InformationGain:
     def select(self, candidates: Candidates, monitor: Monitor) -> Selected:
         """Keeps the best."""
         features = candidates.features
+        check_budget(self.budget, features)
         bits = candidates.gains()
         best = np.argsort(-bits, kind="stable")[: self.budget]
         kept = np.zeros(len(bits), bool)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from parsimon.losses import Perceptron
 from parsimon.penalties import L2
 from parsimon.penalties.groupings import ByTemplate, Grouping
-from parsimon.selection.base import Candidates, Selected, completed, selected, template_norms
+from parsimon.selection.base import Candidates, Selected, check_budget, completed, selected, template_norms
 from parsimon.solvers.driver import Monitor, drive
 from parsimon.solvers.online import Budget, Online
 from parsimon.weights import Weights
@@ -35,6 +35,7 @@ class Sparseptron:
 
     def select(self, candidates: Candidates, monitor: Monitor) -> Selected:
         """Keeps the templates with a weight other than zero."""
+        check_budget(self.budget, candidates.features, self.groups)
         budget = Budget(self.budget, self.groups, self.shrink, self.fall, self.haste)
         solver = Online(self.epochs, average=False, budget=budget, every=self.every, seed=self.seed)
         problem = candidates.problem.with_loss(Perceptron()).with_penalty(L2(0.0))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, warn
 from parsimon.problem import Problem
 from parsimon.solvers.base import Event, Iterate, Result, Solver, Status
 from parsimon.weights import Weights
@@ -181,7 +180,7 @@ def keep(watch: Monitor, weights: Weights) -> None:
     try:
         watch.checkpoint(weights, watch.history, watch.validation)
     except ParsimonError as error:
-        warnings.warn(f"no checkpoint was kept: {error}", RuntimeWarning, stacklevel=3)
+        warn(f"no checkpoint was kept: {error}")
 
 
 def _stop(watch: Monitor, iteration: int, interrupted: bool) -> Status | None:

@@ -8,7 +8,6 @@ their solvers. A digest of all that shows damage.
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parsimon.arrays import Array, IntArray
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, warn
 from parsimon.files import write_file
 from parsimon.forms import (
     bound,
@@ -145,7 +144,7 @@ class Checkpoint:
         try:
             self.save(path)
         except ParsimonError as error:
-            warnings.warn(f"no checkpoint was kept: {error}", RuntimeWarning, stacklevel=4)
+            warn(f"no checkpoint was kept: {error}")
 
     @classmethod
     def load(cls, path: Path, mark: str) -> Checkpoint:

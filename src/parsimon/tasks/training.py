@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 
 from parsimon.arrays import Array
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, warn
 from parsimon.forms import told
 from parsimon.losses import Loss, get_loss
 from parsimon.memory import at_most, parse_size
@@ -40,14 +40,26 @@ from parsimon.solvers.settings import counts_epochs, is_resumable, tolerance_of,
 from parsimon.tasks.checkpoint import DAMAGE, Checkpoint, Finished, Running, ended, lasting_settings
 from parsimon.tasks.fingerprint import fingerprint
 from parsimon.tasks.options import DevelopmentOptions, PruningOptions, TrainingOptions, options_of
+from parsimon.tasks.too_strong import TooStrong, too_strong
 from parsimon.weights import DamagedState
 
 Model_co = TypeVar("Model_co", covariant=True)
-Model = TypeVar("Model")
 Data = TypeVar("Data")
 Value = TypeVar("Value")
 ASTRAY = 1e6  # weights in a checkpoint that are worse by this factor than none at all are not from a fit
 CUT_SHORT = (Status.INTERRUPTED, Status.TIME, Status.ITERATIONS)
+
+
+class Described(Protocol):
+    """A model that says how training went."""
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """Settings, sizes of the data, and how training ended."""
+        ...
+
+
+Model = TypeVar("Model", bound=Described)
 
 
 class Watch(Protocol):
@@ -111,6 +123,7 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
     """How a model is trained. Its fields are its options."""
 
     kind: ClassVar[str]
+    group_strength: ClassVar[str] = "strength"  # the name of the option for the strength of groups
 
     def __post_init__(self) -> None:
         """Draws the seed once, so that every part of the training has the same."""
@@ -136,7 +149,11 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
     ) -> Trained[Model]:
         """Trains a model. `watch` is notified of progress; `began` is when the clock started (default: now)."""
         with self.started(data, began, watch) as run:
-            return self.train(data, run, dev=dev, start=start)
+            trained = self.train(data, run, dev=dev, start=start)
+        emptied = trained.model.info.get("too_strong")
+        if emptied is not None:
+            warn(str(TooStrong(**emptied)))
+        return trained
 
     @contextmanager
     def started(self, data: Data, began: float | None = None, watch: Watch | None = None) -> Iterator[Run]:
@@ -242,7 +259,10 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
     def finished(self, task: Task[Any], result: Result, run: Run) -> Result:
         """The result after pruning. Subclasses may do more."""
         if isinstance(self, PruningOptions) and self.prune > 0:
-            result = replace(result, weights=result.weights.without_small(self.prune))
+            pruned = result.weights.without_small(self.prune)
+            if not pruned.n_active and result.weights.n_active:
+                warn(f"nothing was kept: prune={self.prune:g} drops every weight; give a smaller share.")
+            result = replace(result, weights=pruned)
         return result
 
     def describe(self, task: Task[Any], result: Result) -> dict[str, Any]:
@@ -259,6 +279,9 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         }
         if isinstance(self, PruningOptions):
             settings["prune"] = self.prune
+        emptied = too_strong(task.problem, result.weights, self.group_strength)
+        if emptied is not None:
+            settings["too_strong"] = emptied.to_dict()
         return {**settings, **task.facts(), **result.to_dict(), "support": result.support}
 
 

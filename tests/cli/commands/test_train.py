@@ -349,3 +349,81 @@ def test_a_limit_on_memory_that_is_no_size(run, folder):
     result = run(*training(folder, "--memory", "lots"))
     assert result.exit_code == 2
     assert "'lots' is not a size; give a number with a unit" in result.stderr
+
+
+# --- Options that do nothing, and data that are the same ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (
+            ["--groups", "label"],
+            "--groups is about groups that are kept or dropped; add --group-lasso STRENGTH",
+        ),
+        (["--patience", 3], "--patience is about development data; add --dev"),
+        (["--dev-tolerance", 0.1], "--dev-tolerance is about development data; add --dev"),
+        (["--budget", 3], "--budget is about choosing templates; add --select"),
+        (["--refit", "mira"], "--refit is about choosing templates; add --select"),
+        (["--select-epochs", 3], "--select-epochs is about choosing templates by a perceptron"),
+        (["--select", "group-lasso", "--select-epochs", 3], "add --select sparseptron, or leave it out"),
+        (["--l1-ball", 3, "--l1", 1], "--l1-ball takes the place of --l1; leave one of them out"),
+        (["--kl-norm", 3, "--l2", 1], "--kl-norm takes the place of --l2; leave one of them out"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(run, folder, flags, sentence):
+    refused(run(*training(folder, *flags)), sentence)
+    assert not (folder / "a.model").exists()
+
+
+def test_the_same_options_are_fine_where_they_do_something(run, folder):
+    result = run(*training(folder, "--group-lasso", 0.1, "--groups", "label", "-q"))
+    assert (result.exit_code, result.output) == (0, "")
+    result = run(*training(folder, "--dev", folder / "test.txt", "--patience", 3, "-q"))
+    assert (result.exit_code, result.output) == (0, "")
+
+
+def test_a_budget_that_is_no_limit_is_said(run, folder):
+    choose = ["--select", "information-gain", "-q"]
+    result = run(*training(folder, *choose, "--budget", 9))
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "parsimon: --budget 9 is no limit, as there are only 4 templates to choose from; give a smaller number.\n"
+    )
+    assert run(*training(folder, *choose, "--budget", 3)).stderr == ""
+
+
+def test_a_choice_among_nothing_is_refused(run, folder):
+    (folder / "small.tpl").write_text("B\n")
+    refused(run(*training(folder, "--select", "sparseptron")), "there are no templates to choose from")
+
+
+def test_development_data_that_are_learnt_from_are_said(run, folder):
+    (folder / "copy.txt").write_bytes((folder / "train.txt").read_bytes())
+    for name in ("train.txt", "copy.txt"):
+        result = run(*training(folder, "--dev", folder / name, "-q"))
+        assert result.exit_code == 0
+        assert f"{name} is what is learnt from, so its score cannot tell when to stop" in result.stderr
+    assert run(*training(folder, "--dev", folder / "test.txt", "-q")).stderr == ""
+
+
+def test_warnings_of_other_packages_stay_what_they_are(run, folder, monkeypatch):
+    import warnings
+
+    from parsimon.cli.options import warnings_said
+
+    shown: list[str] = []
+    monkeypatch.setattr(warnings, "showwarning", lambda message, *_: shown.append(str(message)))
+    with warnings_said([]):
+        warnings.warn("somebody else's", DeprecationWarning, stacklevel=1)
+    assert shown == ["somebody else's"]
+
+
+def test_the_same_warning_is_said_once(capsys):
+    from parsimon.cli.options import warnings_said
+    from parsimon.errors import warn
+
+    with warnings_said([]):
+        for _ in range(3):
+            warn("once is enough.")
+    assert capsys.readouterr().err == "parsimon: once is enough.\n"

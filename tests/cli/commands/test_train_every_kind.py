@@ -20,7 +20,7 @@ from running_commands import lines_in, wait_for
 
 SUMMARY = {
     *("kind", "model", "bytes", "status", "message", "objective", "kkt", "gap", "support"),
-    *("size", "dev", "dev_iteration", "iterations", "seconds", "files"),
+    *("size", "dev", "dev_iteration", "iterations", "seconds", "files", "too_strong"),
 }
 BEGINNING = {
     *("event", "parsimon", "resumed", "kind", "train", "dev", "model", "options", "command_line"),
@@ -74,6 +74,32 @@ def test_people_are_told_the_same(run: Any, example: Example) -> None:
     told = [line.split("  ")[0] for line in lines]
     assert told[0] == "model"
     assert {"status", "time"} <= set(told)
+
+
+TOO_STRONG = {
+    "parser": ("--loss", "log", "--solver", "auto", "--l1", "1e6"),
+    "network": ("--alpha", "1e6"),
+    "matrix": ("--alpha", "1e6"),
+}
+
+
+def test_a_strength_that_leaves_nothing_is_said_with_the_largest_that_does_not(
+    run: Any, example: Example
+) -> None:
+    flags = TOO_STRONG.get(example.kind, ("--l1", "1e6"))
+    result = run(*example.arguments(*flags))
+    assert result.exit_code == 0, result.output
+    *_, flag, _ = flags
+    warning = f"{flag} 1e+06 is too strong, as it drops everything from {flag} "
+    assert warning in result.stderr
+    assert result.stderr.count("\n") == 1
+    limit = result.stderr.partition(warning)[2].split()[0]
+    assert f"nothing is kept from {flag} {limit} on" in result.stdout
+    record = json.loads(run(*example.arguments(*flags, "--json")).stdout)
+    assert record["too_strong"]["limit"] == pytest.approx(float(limit), rel=1e-3)
+    weaker = run(*example.arguments(*flags[:-1], 0.9 * float(limit)))
+    assert weaker.stderr == ""
+    assert "too strong" not in weaker.stdout
 
 
 def test_inspect_and_evaluate_have_one_shape(run: Any, example: Example) -> None:

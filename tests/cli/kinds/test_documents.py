@@ -14,6 +14,7 @@ from parsimon.tasks.documents.model import DocumentModel
 from parsimon.tasks.documents.options import PENALTIES
 from parsimon.tasks.documents.training import DocumentTraining
 from parsimon.tasks.model_file import load_model
+from refusals import refused
 from toy_documents import TEXTS, save_reviews, written
 
 
@@ -44,7 +45,7 @@ def test_predict_writes_labels_and_probabilities(run, model, tmp_path):
 
 def test_predict_takes_all_forms_and_many_blocks(run, model, test_data, monkeypatch):
     expected = run("predict", model, test_data).stdout
-    assert sorted(line.split("\t")[0] for line in expected.splitlines()) == ["bad", "bad", "good"]
+    assert sorted(line.split("\t")[-2] for line in expected.splitlines()) == ["bad", "bad", "good"]
     monkeypatch.setattr("parsimon.cli.kinds.documents.AT_ONCE", 2)
     assert run("predict", model, test_data).stdout == expected
 
@@ -56,11 +57,60 @@ def test_predict_to_a_file(run, model, tmp_path):
 
 
 def test_standard_input(shell, model):
-    done = shell("predict", model, input="\n".join(TEXTS).encode())
+    done = shell("predict", model, "--lines", input="\n".join(TEXTS).encode())
     assert [line.split("\t")[0] for line in done.stdout.decode().splitlines()] == ["good", "bad", "bad"]
     wrong = shell("predict", model, input=b'{"text": 3}\n')
     assert wrong.returncode == 2
     assert wrong.stderr.startswith(b"parsimon: standard input, line 1 should be")
+
+
+def test_files_are_named(run, model, tmp_path):
+    """A file is a document, whatever lines it has; what was predicted is told with its name."""
+    folder = written(tmp_path, "directory")
+    rows = [line.split("\t")[:2] for line in run("predict", model, folder).stdout.splitlines()]
+    assert rows == [["bad/1.txt", "bad"], ["good/0.txt", "good"], ["good/2.txt", "bad"]]
+    (tmp_path / "new.txt").write_text("A fine film.\n\nThe end,\tfine.\nFine!\n")
+    (line,) = run("predict", model, tmp_path / "new.txt").stdout.splitlines()
+    assert line.startswith("new.txt\tgood\t0.")
+    (record,) = map(
+        json.loads, run("predict", model, tmp_path / "new.txt", "--format", "jsonl").stdout.splitlines()
+    )
+    assert record.keys() == {"id", "label", "probability"}
+    assert record["id"] == "new.txt"
+
+
+def test_every_line_of_a_text_can_be_a_document(run, model, tmp_path):
+    path = tmp_path / "new.txt"
+    path.write_text("".join(f"{text}\n" for text in TEXTS))
+    lines = run("predict", model, path, "--lines").stdout
+    assert [line.split("\t")[0] for line in lines.splitlines()] == ["good", "bad", "bad"]
+    assert run("explain", model, path).stdout.count("document ") == 1
+    assert run("explain", model, path, "--lines").stdout.count("document ") == 3
+    for form in ("tsv", "jsonl"):
+        refused(run("predict", model, written(tmp_path, form), "--lines"), "has a document a line anyway")
+    refused(run("predict", model, written(tmp_path, "directory"), "--lines"), "is a folder")
+
+
+def test_standard_input_without_lines_is_one_document(shell, model):
+    done = shell("predict", model, input="\n".join(TEXTS).encode())
+    assert done.stdout.decode().split("\t")[:2] == ["-", "bad"]
+    assert done.stdout.count(b"\n") == 1
+
+
+def test_ids_of_json_lines_come_back(run, model, tmp_path):
+    path = tmp_path / "new.jsonl"
+    ids = ["a\tb", 7, None, [1]]
+    lines = [{"text": TEXTS[0], **({} if i is None else {"id": i})} for i in ids]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    table = run("predict", model, path).stdout
+    assert [line.split("\t")[0] for line in table.splitlines()] == ["a b", "7", "", "[1]"]
+    records = [json.loads(x) for x in run("predict", model, path, "--format", "jsonl").stdout.splitlines()]
+    assert [record["id"] for record in records] == ids
+    explained = [json.loads(x) for x in run("explain", model, path, "--json").stdout.splitlines()]
+    assert [document["id"] for document in explained] == ids
+    assert "document 2, 7: good" in run("explain", model, path).stdout
+    run("explain", model, path, "--html", tmp_path / "why.html")
+    assert "a b" in (tmp_path / "why.html").read_text()
 
 
 def test_scores(run, model, test_data):

@@ -201,3 +201,19 @@ def test_mistakes_about_columns(run: Any) -> None:
         run("evaluate", "a.model", "bare.csv"),
         "should have one column besides those of the model, the target",
     )
+
+
+def test_options_that_would_do_nothing_are_refused(run, table):
+    train = ("train", "matrix", table, "-m", "a.model")
+    refused(run(*train, "--group-weight", "ones"), "--group-weight is about groups of several columns")
+    refused(
+        run(*train, "--alpha", 0, "--group-file", "groups.tsv"),
+        "--group-file is about the penalty on groups; add an --alpha above zero",
+    )
+
+
+def test_a_table_without_names_is_refused(run, table):
+    table.write_text("".join(table.read_text().splitlines(keepends=True)[1:]))
+    result = run("train", "matrix", table, "-m", "a.model")
+    refused(result, "where the name of a column should be; add a line of names.")
+    assert "header" not in result.stderr  # which matrices do not have as an option

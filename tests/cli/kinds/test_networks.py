@@ -251,3 +251,20 @@ def test_commands_for_labels_are_refused(run: Any, model: Path, table: Path) -> 
 def test_neither_scikit_learn_nor_rich_is_imported(table: Path) -> None:
     heavy = {"sklearn", "scipy", "rich", "pandas", "pooch", "matplotlib", "networkx"}
     assert loaded_by(["train", "network", str(table), "--alpha", "20"]) & heavy == set()
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--cv", 3], "--cv is about choosing a strength by cv; add --alpha cv"),
+        (["--alpha", "bic", "--gamma", 1], "--gamma is about choosing a strength by ebic; add --alpha ebic"),
+        (["--alpha", 3, "--patience", 3], "--patience is about choosing a strength; add --alpha bic"),
+        (["--alpha", 3, "--n-alphas", 3], "--n-alphas is about choosing a strength"),
+        (
+            ["--stability-threshold", 0.5],
+            "--stability-threshold is about stability selection; add --stability N",
+        ),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(run, table, flags, sentence):
+    refused(run("train", "network", table, *flags), sentence)

@@ -124,3 +124,13 @@ def test_mistakes_about_pages(run: Any, pages: Path, page_model: Path, tmp_path:
     refused(run("evaluate", page_model, pages, *values, "--confusion"), "--confusion is for")
     refused(run("predict", page_model, pages, "--kbest", 2), "--kbest is for")
     refused(run("predict", page_model, tmp_path / "nowhere"), "nowhere cannot be read")
+
+
+def test_a_treebank_is_no_page(run: Any, page_model: Path, tmp_path: Path, shell: Any) -> None:
+    treebank = tmp_path / "file.conllu"
+    treebank.write_text("1\tDogs\tdog\tNOUN\t_\t_\t0\troot\t_\t_\n")
+    refused(run("predict", page_model, treebank), "file.conllu is no web page, as it has no tag of HTML")
+    done = shell("predict", page_model, input=treebank.read_bytes())
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert done.stderr.startswith(b"parsimon: standard input is no web page")

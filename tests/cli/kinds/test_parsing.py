@@ -12,6 +12,7 @@ import pytest
 
 from parsimon.data import read_treebank
 from parsimon.tasks.model_file import load_model
+from refusals import refused
 from running_commands import fill_the_disk, lines_in, wait_for
 from toy_treebanks import grammar
 
@@ -377,3 +378,72 @@ def test_parsers_have_trees_and_no_best_sequence(place, run):
         result = run(command, place / "a.model", place / "test.conllu", "--decoding", "viterbi")
         assert result.exit_code == 2
         assert "a.model cannot be asked for viterbi; --decoding is mst or minimum-risk here" in result.stderr
+
+
+def test_options_that_would_do_nothing_are_refused(run, place):
+    train = ("train", "parser", place / "train.conllu", "-m", place / "m")
+    refused(run(*train, "--select-epochs", 3), "add --select sparseptron")
+
+
+def test_trees_that_a_parser_cannot_learn_from_are_a_sentence(run, place):
+    write = place / "crossing.conllu"
+    heads = [3, 4, 0, 3]  # 1 ← 3 and 2 ← 4 cross
+    rows = [f"{i}\tw{i}\t_\tN\t_\t_\t{h}\tdep\t_\t_\n" for i, h in enumerate(heads, start=1)]
+    write.write_text("".join(rows) + "\n" + (place / "train.conllu").read_text())
+    result = run("train", "parser", write, "-m", place / "m", "--projective", "--max-iter", 1, "-q")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("parsimon: 1 of 41 trees of ")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "latin-1"])
+@pytest.mark.parametrize("more", [[], ["--marginals"], ["--kbest", 2]])
+def test_other_encodings_come_back_whole(place, model, shell, encoding, more, monkeypatch):
+    """Above all, with one byte order mark, however many blocks and trees are written."""
+    text = SPECIAL.replace("cat", "caté")
+    (place / "utf8.conllu").write_text(text)
+    (place / "other.conllu").write_bytes(text.encode(encoding))
+    expected = shell("predict", model, place / "utf8.conllu", *more).stdout.decode()
+    done = shell("predict", model, place / "other.conllu", "--encoding", encoding, *more)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode(encoding) == expected
+    assert "caté" in expected
+
+
+def test_graphs_of_other_trees_are_left_out(place, model, run):
+    text = SPECIAL.replace("\tN\txN\t_\t3\tsubj\t_", "\tN\txN\t_\t3\twrong\t3:wrong")
+    (place / "new.conllu").write_text(text)
+    lines = run("predict", model, place / "new.conllu").stdout.splitlines()
+    dog = next(line for line in lines if "\tdog\t" in line and line.startswith("2\t"))
+    assert dog.split("\t")[6:9] == ["3", "subj", "_"]
+    assert read_treebank(place / "new.conllu").values("deps")[1] == "3:wrong"
+
+
+def test_bad_trees_can_be_left_out(place, model, run):
+    good = (place / "train.conllu").read_text().split("\n\n")
+    own_head = "1\ta\ta\tN\txN\t_\t1\tdep\t_\t_"
+    (place / "bad.conllu").write_text("\n\n".join([own_head, *good[:5], "1\ttoo short", *good[5:]]))
+    train = ("train", "parser", place / "bad.conllu", "-m", place / "m", "--max-iter", 5, "-q")
+    refused(run(*train), "bad.conllu, line")
+    result = run(*train, "--skip-bad")
+    assert result.exit_code == 0, result.output
+    assert [line.rpartition(": ")[2] for line in result.stderr.splitlines()[1:]] == [
+        "the word is its own head; it should be another word's number, or 0.",
+        "there are 2 columns, but CoNLL-U and CoNLL-X have ten columns, separated by tabs.",
+    ]
+    assert result.stderr.startswith(f"parsimon: 2 of 42 sentences in {place / 'bad.conllu'} are left out:\n")
+    assert ", line 1, sentence 1: " in result.stderr
+    assert (load_model(place / "m").arcs.weights == load_model(model).arcs.weights).all()
+    scored = run("evaluate", model, place / "bad.conllu", "--skip-bad")
+    assert scored.stdout == run("evaluate", model, place / "train.conllu").stdout
+    assert "2 of 42 sentences" in scored.stderr
+
+
+def test_trees_with_several_roots_are_bad_where_one_is_asked_for(place, run):
+    two = "1\ta\ta\tN\txN\t_\t0\troot\t_\t_\n2\tb\tb\tN\txN\t_\t0\troot\t_\t_\n\n"
+    (place / "bad.conllu").write_text(two + (place / "train.conllu").read_text())
+    train = ("train", "parser", place / "bad.conllu", "-m", place / "m", "--max-iter", 1, "-q", "--skip-bad")
+    assert run(*train).stderr == ""
+    result = run(*train, "--single-root")
+    assert result.exit_code == 0, result.output
+    assert "1 of 41 sentences" in result.stderr

@@ -180,3 +180,49 @@ def test_mistakes_about_what_to_read(run: Any, trees: Path, tmp_path: Path, tree
     labeler = TreeLabeler(tmp_path / "trees.tpl").fit([([("-1", "a")], [-1])] * 2, [["X"], ["Y"]])
     labeler.save(tmp_path / "python.model")
     refused(run("predict", tmp_path / "python.model", trees), "use it from Python")
+
+
+def test_bad_trees_can_be_left_out(run: Any, trees: Path, tree_model: Path, tmp_path: Path) -> None:
+    """What is left teaches and scores the same as a file without them."""
+    bad = tmp_path / "bad.txt"
+    bad.write_text(
+        "0 cell VALUE\n-1 table ROOT\n\n" + trees.read_text() + "\n\n5 cell VALUE\n-1 table ROOT\n"
+    )
+    train = (
+        "train",
+        "tree",
+        bad,
+        "-m",
+        tmp_path / "b.model",
+        "-t",
+        tmp_path / "trees.tpl",
+        "--l1",
+        0.1,
+        "-q",
+    )
+    refused(run(*train), "bad.txt, line")
+    result = run(*train, "--skip-bad")
+    assert result.exit_code == 0
+    first, *mistakes = result.stderr.splitlines()
+    assert first == f"parsimon: 2 of 32 trees in {bad} are left out:"
+    assert len(mistakes) == 2
+    assert mistakes[0].startswith(f"  {bad}, line 1: this node is its own ancestor")
+    assert "the parent is '5'" in mistakes[1]
+    assert np.array_equal(load_model(tmp_path / "b.model").weights, load_model(tree_model).weights)
+    scored = run("evaluate", tree_model, bad, "--skip-bad")
+    assert scored.stdout == run("evaluate", tree_model, trees).stdout
+    assert "2 of 32 trees" in scored.stderr
+    bad.write_text("0 cell VALUE\n\n\n1 cell VALUE\n")
+    refused(run(*train, "--skip-bad"), f"none of the 2 trees in {bad} can be used: {bad}, line 1: ")
+
+
+def test_skipping_block_by_block(
+    run: Any, trees: Path, tree_model: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_text("0 cell VALUE\n\n" + trees.read_text() + "\n\n0 cell VALUE\n")
+    whole = run("evaluate", tree_model, bad, "--skip-bad")
+    monkeypatch.setattr("parsimon.features.columns.BLOCK", 40)
+    again = run("evaluate", tree_model, bad, "--skip-bad")
+    assert (again.stdout, again.stderr) == (whole.stdout, whole.stderr)
+    assert "2 of 32 trees" in again.stderr

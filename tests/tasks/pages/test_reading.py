@@ -57,7 +57,7 @@ def test_encodings(tmp_path: Path) -> None:
     assert read_values(table(tmp_path, "\ufeff" + text)) == {"a": {"name": ["Zoé"]}}
     path = table(tmp_path, text.encode("latin-1"))
     assert read_values(path, encoding="latin-1") == {"a": {"name": ["Zoé"]}}
-    with pytest.raises(ParsimonError, match="line 2: this is not utf-8; name the encoding"):
+    with pytest.raises(ParsimonError, match="line 2: the text is not valid utf-8; give the file's encoding"):
         read_values(path)
     with pytest.raises(ParsimonError, match="there is no encoding called 'nothing'"):
         read_values(path, encoding="nothing")
@@ -91,3 +91,20 @@ def test_a_table_of_other_pages_is_refused(tmp_path: Path) -> None:
     check_values({}, {"b.html": {}}, "site", "values.csv")
     with pytest.raises(ParsimonError, match=r"it speaks of 'b\.html', but pages are called 'a\.html'"):
         check_values(pages, {"b.html": {}}, "site", "values.csv")
+
+
+def test_files_without_html_are_no_pages(tmp_path: Path) -> None:
+    treebank = tmp_path / "file.conllu"
+    treebank.write_text("1\tDogs\tdog\tNOUN\t_\t_\t0\troot\t_\t_\n")
+    with pytest.raises(
+        ParsimonError, match=r"file\.conllu is no web page, as it has no tag of HTML; give a page"
+    ):
+        read_pages(treebank)
+    (tmp_path / "a.html").write_text("<s> 3 < 4\n")
+    (tmp_path / "b.html").write_text("")
+    with pytest.raises(ParsimonError, match="has no web pages, as no file there has a tag of HTML"):
+        read_pages(tmp_path)
+    (tmp_path / "c.html").write_text("<P>Text")  # one will do: some pages of a site may be empty
+    assert list(read_pages(tmp_path)) == ["a.html", "b.html", "c.html"]
+    (tmp_path / "wide").write_bytes("<h1>Jo</h1>".encode("utf-16"))
+    assert len(read_pages(tmp_path / "wide")) == 1

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import parsimon.tasks.training as module
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, ParsimonWarning
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import arc_preset
 from parsimon.features.arc_templates import ArcTemplates
@@ -396,7 +396,7 @@ def test_a_checkpoint_that_cannot_be_written(tmp_path: Path) -> None:
         relations=None,
         checkpoint=tmp_path / "no" / "run",
     )
-    with pytest.warns(RuntimeWarning, match=r"no checkpoint was kept.*cannot be written"):
+    with pytest.warns(ParsimonWarning, match=r"no checkpoint was kept.*cannot be written"):
         model = training.fit(space(), TRAIN)
     assert len(model.weights) > 0
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import parsimon.tasks.training as module
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, ParsimonWarning
 from parsimon.features import Columns, Labels, TemplateFeatures, TemplateSet
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso
 from parsimon.selection import GroupLassoPath, InformationGain, Sparseptron
@@ -253,6 +253,6 @@ def test_a_damaged_checkpoint_is_refused(data: Any, tmp_path: Path, content: byt
 
 
 def test_a_checkpoint_that_cannot_be_written(data: Any, tmp_path: Path) -> None:
-    with pytest.warns(RuntimeWarning, match=r"no checkpoint was kept.*cannot be written"):
+    with pytest.warns(ParsimonWarning, match=r"no checkpoint was kept.*cannot be written"):
         model = SequenceTraining(checkpoint=tmp_path / "no" / "run").fit(space(), *data)
     assert len(model.weights) > 0

@@ -15,6 +15,7 @@ from parsimon.cli.options import (
     flags_by_name,
     option,
     reading_options,
+    skip_bad_option,
     threads_option,
 )
 
@@ -60,6 +61,7 @@ Examples:
 @option(
     "--json", "as_json", is_flag=True, section="Output", help="Print one JSON object; scores are fractions."
 )
+@skip_bad_option
 @reading_options
 @threads_option
 def evaluate(**options: Any) -> None:

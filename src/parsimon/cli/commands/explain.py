@@ -8,16 +8,17 @@ from typing import Any
 import click
 
 from parsimon.cli.kind import kind_of
-from parsimon.cli.options import asked, command, encoding_option, flags_by_name, option
+from parsimon.cli.options import asked, command, encoding_option, flags_by_name, lines_option, option
 
 LIMIT = 10  # documents
-EVERYWHERE = frozenset({"model", "file", "label", "limit", "html", "as_json", "encoding"})
+EVERYWHERE = frozenset({"model", "file", "label", "limit", "html", "as_json", "encoding", "lines"})
 
 EXAMPLES = """
 \b
 Examples:
   parsimon explain news.model new.jsonl
   parsimon explain news.model new.jsonl --html why.html --limit 50
+  parsimon explain news.model new.txt
   parsimon explain news.model reviews/ --label positive
   parsimon explain news.model new.jsonl --json | jq '.sentences[].log_odds'
 """
@@ -45,9 +46,12 @@ Examples:
     help="Write a page for a browser instead, all in one file.",
 )
 @option("--json", "as_json", is_flag=True, section="Output", help="Print one JSON object a document instead.")
+@lines_option
 @encoding_option
 def explain(**options: Any) -> None:
     """Show what every sentence of the documents in FILE does for their labels, by the document model MODEL.
+
+    FILE is a text, a directory of texts, JSON lines with a "text", or lines 'label TAB text'.
 
     The number before a sentence is its log-odds: how much smaller the logarithm of the label's
     probability would be without it. Sentences that speak for the label are shaded green and those against it

@@ -12,6 +12,7 @@ from parsimon.cli.options import (
     command,
     decoding_option,
     flags_by_name,
+    lines_option,
     option,
     reading_options,
     threads_option,
@@ -60,6 +61,7 @@ Examples:
     show_default="tsv",
     help="How labels of documents and records of web pages are written: as a table, or as JSON lines.",
 )
+@lines_option
 @option(
     "--kbest",
     type=click.IntRange(min=1),
@@ -99,8 +101,9 @@ def predict(**options: Any) -> None:
     a file that has labels can be labelled too. Comment lines are left out. The output has the encoding of
     the input.
 
-    A document model labels documents: INPUT is a directory of text files (or of such directories), JSON lines
-    with a "text", or a document a line. A line is written for each: its label, a tab and the probability.
+    A document model labels documents: INPUT is a text file, a directory of text files (or of such directories), JSON
+    lines with a "text", or lines 'label TAB text'. A line is written for each, with tabs between: the name of its file
+    or its "id", where it has one, its label and the probability.
 
     A model of web pages finds their records: INPUT is a directory of pages, or one page. What is written is a table
     with a line for every value: page, attribute and value, tabs between.

@@ -6,6 +6,7 @@ the summary are the same for all.
 
 from __future__ import annotations
 
+import filecmp
 import json
 import sys
 import time
@@ -19,11 +20,21 @@ import click
 
 from parsimon.cli.failures import Interrupted, say
 from parsimon.cli.kind import Kind, Plan, is_kind, kind_named
-from parsimon.cli.options import CONTEXT, Asked, SectionedCommand, asked, encoding_option, flags_of, option
+from parsimon.cli.options import (
+    CONTEXT,
+    Asked,
+    SectionedCommand,
+    asked,
+    encoding_option,
+    flags_of,
+    option,
+    refuse_idle,
+    said_of_flags,
+)
 from parsimon.cli.output import check_writable
 from parsimon.errors import ParsimonError
 from parsimon.tasks.kinds import kinds
-from parsimon.tasks.options import FILES, RUNNING, options_of
+from parsimon.tasks.options import FILES, RUNNING, DevelopmentOptions, options_of
 
 if TYPE_CHECKING:
     from parsimon.report.json_lines import JsonLines
@@ -115,6 +126,7 @@ def carry_out(kind: Kind[Any], job: Asked) -> None:
     """What can be refused before any work has been; then reading, training, writing and the summary."""
     began = time.perf_counter()
     check_files(kind, job)
+    check_development(kind, job)
     plan = kind.plan(job)
     plan.training.check()
     TrainingCommand(kind, job, plan, began, resumes=will_resume(job)).run()
@@ -217,6 +229,12 @@ class TrainingCommand:
                 written = f"the best model so far was written to {self.model}"
             raise Interrupted(f"interrupted; {written}{self.resume_hint}")
 
+    def _limit(self, emptied: Mapping[str, Any]) -> str:
+        """The strength from which on nothing is kept, by its flag."""
+        from parsimon.tasks.too_strong import TooStrong
+
+        return said_of_flags(TooStrong(**emptied).limit_text, click.get_current_context().command.params)
+
     # ---- what is said ------------------------------------------------------------------------------------------
 
     @property
@@ -251,6 +269,7 @@ class TrainingCommand:
             "model": None if self.model is None else str(self.model),
             "bytes": None if self.model is None else self.model.stat().st_size,
             **result_record(result),
+            "too_strong": trained.model.info.get("too_strong"),
             "size": self.kind.size(trained.model),
             **pace_record(
                 max(self.events, result.history, key=len), seconds
@@ -269,6 +288,8 @@ class TrainingCommand:
         if record["model"] is not None:
             pairs.append(("model", f"{record['model']} ({file_size(record['bytes'])})"))
         pairs += [*self.kind.size_facts(record["size"]), *self.kind.model_facts(model)]
+        if record["too_strong"] is not None:
+            pairs.append(("too strong", f"nothing is kept from {self._limit(record['too_strong'])} on"))
         if record["objective"] is not None:
             pairs.append(("objective", objective_text(record)))
         if record["support"]:
@@ -375,3 +396,26 @@ def check_files(kind: Kind[Any], job: Asked) -> None:
         for target in targets.values():
             if Path(source).is_file() and target.exists() and target.samefile(source):
                 raise ParsimonError(f"{source} would be overwritten by {target}; name another file.")
+
+
+def check_development(kind: Kind[Any], job: Asked) -> None:
+    """Refuses options about development data that there are not; says so if they are what is learnt from."""
+    if not kind.has_development:
+        return
+    dev = job["dev"]
+    if dev is None:
+        refuse_idle(job, options_of(DevelopmentOptions), "development data", "--dev")
+    elif same_content(job["train"], dev):
+        say(
+            f"{dev} is what is learnt from, so its score cannot tell when to stop; name other data with --dev, or "
+            "leave it out"
+        )
+
+
+def same_content(one: str, other: str) -> bool:
+    """Whether two names are of the same file or directory, or of files with the same content."""
+    if "-" in (one, other):
+        return False
+    if Path(one).samefile(other):
+        return True
+    return Path(one).is_file() and Path(other).is_file() and filecmp.cmp(one, other, shallow=False)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import codecs
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from parsimon.cli.failures import say
 from parsimon.cli.kind import Evaluated
 from parsimon.cli.live_input import LiveInput
 from parsimon.cli.options import Asked, column_file, is_minimum_risk
-from parsimon.cli.output import output
+from parsimon.cli.output import output, recoded
 from parsimon.errors import ParsimonError
 from parsimon.tasks.options import threads_of
 
@@ -75,10 +74,13 @@ class Part:
         return np.array(ids, np.int32)[inverse]
 
 
-def parts(model: SequenceModel, file: ColumnFile, threads: int, *, labelled: bool) -> Iterator[Part]:
+def parts(
+    model: SequenceModel, file: ColumnFile, threads: int, *, labelled: bool, skipped: Skipped | None = None
+) -> Iterator[Part]:
     """The file in blocks of whole sequences, with the attributes that the model knows.
 
-    `labelled` says that the last column is a label, which templates do not see.
+    `labelled` says that the last column is a label, which templates do not see. With `skipped`, trees that are none are
+    left out, and counted there.
     """
     from parsimon.features.columns import Columns
     from parsimon.features.template_features import TemplateFeatures
@@ -103,6 +105,12 @@ def parts(model: SequenceModel, file: ColumnFile, threads: int, *, labelled: boo
             continue
         check_columns(model, file.name, columns.n_columns, labelled)
         part = Part(file.name, columns, text, start, end, lines)
+        if isinstance(model, TreeModel) and skipped is not None:
+            part = skipped.without_bad(part, model.parent_column or 0)
+            columns = part.columns
+            if not columns.n_tokens:
+                lines += text.count(b"\n")
+                continue
         inputs = Columns(columns.ids[:-1], columns.lengths, columns.strings) if labelled else columns
         if isinstance(model, TreeModel):
             inputs = model.limited(parents_from_column(inputs, model.parent_column or 0, part.place_of))
@@ -110,8 +118,43 @@ def parts(model: SequenceModel, file: ColumnFile, threads: int, *, labelled: boo
         lines += text.count(b"\n")
 
 
-def read_trees(file: ColumnFile, column: int) -> Columns:
-    """A whole file of trees, one of whose columns has parents; error messages name the line."""
+@dataclass
+class Skipped:
+    """What was left out of a file of trees, and of how many."""
+
+    mistakes: list[str] = field(default_factory=list)
+    n_trees: int = 0
+
+    def without_bad(self, part: Part, column: int) -> Part:
+        """The trees of a part whose parents make trees."""
+        import numpy as np
+
+        from parsimon.data.skipping import readable
+        from parsimon.features.columns import choose, offsets_of
+        from parsimon.features.tree_columns import parents_from_column
+
+        trees = range(len(part.columns))
+        first = offsets_of(part.columns.lengths)
+
+        def read(some: Sequence[int]) -> None:
+            begin = int(first[some[0]])
+            place = lambda node: part.place_of(begin + node)  # noqa: E731
+            parents_from_column(part.columns[some[0] : some[-1] + 1], column, place)
+
+        chosen: Any = np.array(list(readable(trees, read, self.mistakes)), np.int64)
+        self.n_trees += len(trees)
+        _, nodes = choose(part.columns.lengths, chosen)
+        return replace(part, columns=part.columns[chosen], start=part.start[nodes], end=part.end[nodes])
+
+    def mention(self, name: str) -> None:
+        """Warns of them."""
+        from parsimon.data.skipping import mention_skipped
+
+        mention_skipped(self.mistakes, self.n_trees, "trees", name)
+
+
+def read_trees(file: ColumnFile, column: int, skipped: Skipped | None = None) -> Columns:
+    """A whole file of trees, one of whose columns has parents; what is wrong is refused by line, or `skipped`."""
     from parsimon.features.columns import Columns
     from parsimon.features.tree_columns import parents_from_column
 
@@ -119,8 +162,12 @@ def read_trees(file: ColumnFile, column: int) -> Columns:
     for columns, text, (start, end) in file:
         if columns.n_tokens:
             part = Part(file.name, columns, text, start, end, lines)
-            trees.append(parents_from_column(columns, column, part.place_of))
+            part = part if skipped is None else skipped.without_bad(part, column)
+            if part.columns.n_tokens:
+                trees.append(parents_from_column(part.columns, column, part.place_of))
         lines += text.count(b"\n")
+    if skipped is not None:
+        skipped.mention(file.name)
     if not trees:
         raise ParsimonError(f"{file.name} has no nodes; it should have one node a line, with its label last.")
     return Columns.concatenate(trees)
@@ -169,7 +216,7 @@ def predict_columns(model: SequenceModel, job: Asked) -> None:
     threads = threads_of(job["n_jobs"])
     labeller = Labeller(model, job, allowed_transitions(model, job["scheme"]), threads, careful)
     file = _input(job, model)
-    encode = _encoder(file.encoding)
+    encode = recoded(file.encoding)
     with output(job["output"]) as write:
         for part in parts(model, file, threads, labelled=job["given_labels"]):
             write(encode(labeller.label(part)))
@@ -185,24 +232,6 @@ def _input(job: Asked, model: SequenceModel) -> ColumnFile:
         if sys.platform != "win32":
             file.source = LiveInput()
     return file
-
-
-def _encoder(encoding: str) -> Callable[[bytes], bytes]:
-    """From UTF-8 to the encoding of the input."""
-    if encoding == "utf-8":
-        return lambda content: content
-    encoder = codecs.getincrementalencoder(encoding)()
-
-    def encode(content: bytes) -> bytes:
-        try:
-            return encoder.encode(content.decode("utf-8"))
-        except UnicodeEncodeError as error:
-            what = error.object[error.start : error.end]
-            raise ParsimonError(
-                f"a label has {what!r}, which cannot be written in {encoding}; convert the input to utf-8."
-            ) from None
-
-    return encode
 
 
 @dataclass(frozen=True)
@@ -345,7 +374,8 @@ def _labels(model: SequenceModel, file: ColumnFile, job: Asked) -> tuple[Labels,
     gold: list[IntArray] = []
     predicted: list[IntArray] = []
     lengths: list[IntArray] = []
-    for part in parts(model, file, threads, labelled=True):
+    skipped = Skipped() if job["skip_bad"] else None
+    for part in parts(model, file, threads, labelled=True, skipped=skipped):
         for name in part.labels():
             number.setdefault(name, len(number))
         gold.append(part.label_ids(number, otherwise=-1))
@@ -355,6 +385,8 @@ def _labels(model: SequenceModel, file: ColumnFile, job: Asked) -> tuple[Labels,
         raise ParsimonError(
             f"{file.name} has no tokens; it should have one token a line, with its label last."
         )
+    if skipped is not None:
+        skipped.mention(file.name)
     truth = Labels(np.concatenate(gold), np.concatenate(lengths), list(number))
     _mention_unknown(truth, model, file.name)
     return truth, Labels(np.concatenate(predicted), truth.lengths, truth.names)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +20,7 @@ from parsimon.tasks.documents.options import DocumentOptions
 from parsimon.tasks.options import READING, options_of
 
 if TYPE_CHECKING:
+    from parsimon.data.documents import DocumentSet
     from parsimon.tasks.documents.explain import ExplainedDocument
     from parsimon.tasks.documents.model import DocumentModel
     from parsimon.tasks.documents.training import LabelledDocuments
@@ -27,6 +29,7 @@ AT_ONCE = 4096  # documents
 DIGITS = 4  # of a probability in a table
 SHOWN = 20  # of the heaviest words
 STDIN = "/dev/stdin"
+OF_LINES = (".jsonl", ".ndjson", ".json", ".tsv", ".tab")  # files with a document a line
 # Which strengths a penalty has, and what only `sentence` has.
 STRENGTHS = {
     "ridge": ("l2",),
@@ -65,10 +68,10 @@ class Documents(Kind["DocumentModel"]):
             help="Whether case makes no difference.",
         ),
     )
-    predicts: ClassVar[frozenset[str]] = frozenset({"marginals", "format"})
+    predicts: ClassVar[frozenset[str]] = frozenset({"marginals", "format", "lines"})
     evaluates: ClassVar[frozenset[str]] = frozenset({"confusion"})
     inspects: ClassVar[frozenset[str]] = frozenset({"label"})
-    explains: ClassVar[frozenset[str]] = frozenset({"label", "limit", "html"})
+    explains: ClassVar[frozenset[str]] = frozenset({"label", "limit", "html", "lines"})
     help: ClassVar[str] = """Train a sparse document classifier on TRAIN.
 
     TRAIN is a directory with a directory of text files for every class, a file of JSON lines
@@ -102,7 +105,7 @@ Examples:
         training = DocumentTraining(**known, reader=reader)
 
         def read(source: str) -> LabelledDocuments:
-            return LabelledDocuments(*read_documents(source, job["encoding"], labelled=True))
+            return LabelledDocuments(*read_labelled(source, job["encoding"]))
 
         return Plan(training, read, lambda data: (data.documents, data.labels))
 
@@ -132,20 +135,23 @@ Examples:
     # ---- use ---------------------------------------------------------------------------------------------------
 
     def predict(self, model: DocumentModel, job: Asked) -> None:
-        """A line a document: its label and the label's probability."""
-        documents, _ = read_documents(job["input"], job["encoding"], labelled=False)
-        form = job["format"] or "tsv"
+        """A line a document: what it is called, if it has a name, its label and the label's probability."""
+        found = read_documents(job["input"], job["encoding"], lines=job["lines"])
+        form = as_json if job["format"] == "jsonl" else as_cells
         with output(job["output"]) as write:
-            for first in range(0, len(documents), AT_ONCE):
-                lines = predicted(model, documents[first : first + AT_ONCE], form, job["marginals"])
-                write("".join(lines).encode())
+            for first in range(0, len(found.documents), AT_ONCE):
+                some = slice(first, first + AT_ONCE)
+                rows = model.probabilities(model.read(found.documents[some])).tolist()
+                names = [] if found.names is None else found.names[some]
+                lines = form(model.labels, rows, names, job["marginals"])
+                write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
 
     def evaluate(self, model: DocumentModel, job: Asked) -> Evaluated:
         """Accuracy, scores by label, and the most frequent mistakes."""
         from parsimon.report import document_tables as tables
         from parsimon.tasks.sequences.metrics import evaluate as compare
 
-        documents, gold = read_documents(job["test"], job["encoding"], labelled=True)
+        documents, gold = read_labelled(job["test"], job["encoding"])
         mention_unknown(model, gold, job["test"])
         evaluation = compare([[y] for y in gold], [[y] for y in model.predict(model.read(documents))])
         text = tables.evaluation_text(evaluation)
@@ -186,22 +192,24 @@ Examples:
 
         if job["html"] is not None:
             check_writable(job["html"], "the page")
-        documents, gold = read_documents(job["file"], job["encoding"], labelled=False)
+        found = read_documents(job["file"], job["encoding"], lines=job["lines"])
         limit = job["limit"]
-        explained = explain(model, documents[:limit], job["label"])
+        explained = explain(model, found.documents[:limit], job["label"])
+        names = None if found.names is None else found.names[:limit]
         if job["html"] is not None:
-            write_explanation(job, explained, gold[:limit])
+            write_explanation(job, explained, names, (found.labels or [])[:limit])
         elif job["as_json"]:
-            for document in explained:
-                click.echo(json.dumps(document.to_dict(), ensure_ascii=False))
+            for i, document in enumerate(explained):
+                name = {} if names is None else {"id": names[i]}
+                click.echo(json.dumps({**name, **document.to_dict()}, ensure_ascii=False))
         else:
             from parsimon.report.explanation import explanation_text
 
-            click.echo(
-                explanation_text(explained), nl=False, color=True
-            )  # it has looked at the terminal itself
-        if len(documents) > limit:
-            say(f"these are the first {limit} of {len(documents):,} documents; --limit says how many")
+            told = None if names is None else [name_text(name) for name in names]
+            # It has looked at the terminal itself.
+            click.echo(explanation_text(explained, names=told), nl=False, color=True)
+        if len(found.documents) > limit:
+            say(f"these are the first {limit} of {len(found.documents):,} documents; --limit says how many")
 
 
 KIND = Documents()
@@ -225,37 +233,60 @@ def check_penalty(job: Asked) -> None:
         raise ParsimonError("--window is about --groups window; leave it out, or add that.")
 
 
-def read_documents(source: str, encoding: str, *, labelled: bool) -> tuple[list[Any], list[str]]:
-    """The documents of a file or directory, and their labels, which must be there if `labelled`."""
-    from parsimon.data import documents as files
+def read_documents(source: str, encoding: str, *, lines: bool = False) -> DocumentSet:
+    """The documents of a file or directory; with `lines`, every line of a text is one."""
+    from parsimon.data.documents import read_document_set
 
-    name = "standard input" if source == "-" else source
+    if source != "-":
+        if lines and Path(source).suffix.lower() in OF_LINES:
+            raise ParsimonError(f"{source} has a document a line anyway; leave out --lines.")
+        return read_document_set(source, "lines" if lines else "auto", encoding)
     try:
-        documents, labels = files.read_documents(STDIN if source == "-" else source, encoding=encoding)
+        found = read_document_set(STDIN, "lines" if lines else "auto", encoding)
     except ParsimonError as error:
-        raise ParsimonError(str(error).replace(STDIN, name)) from error
-    if labelled and labels is None:
+        raise ParsimonError(str(error).replace(STDIN, "standard input")) from error
+    return replace(found, names=["-"]) if found.names == [Path(STDIN).name] else found
+
+
+def read_labelled(source: str, encoding: str) -> tuple[list[Any], list[str]]:
+    """Documents that must have labels, and these."""
+    found = read_documents(source, encoding)
+    if found.labels is None:
+        name = "standard input" if source == "-" else source
         raise ParsimonError(
             f"the documents of {name} have no labels; give a directory of class directories, JSON lines with a "
             "\"label\", or lines 'label TAB text'."
         )
-    return documents, labels or []
+    return found.documents, found.labels
 
 
-def predicted(model: DocumentModel, documents: list[Any], form: str, marginals: bool) -> Iterator[str]:
-    """Labels and probabilities as lines; with `marginals` those of all labels."""
-    for row in model.probabilities(model.read(documents)).tolist():
+Rows = Sequence[Sequence[float]]  # probabilities of all labels, by document
+
+
+def as_cells(labels: Sequence[str], rows: Rows, names: Sequence[Any], marginals: bool) -> Iterator[str]:
+    """Tabs between a document's name, if there are names, its label and the probability; perhaps of all labels."""
+    for row, name in zip_longest(rows, names):
         best = max(range(len(row)), key=row.__getitem__)
-        if form == "jsonl":
-            record: dict[str, Any] = {"label": model.labels[best], "probability": row[best]}
-            if marginals:
-                record["probabilities"] = dict(zip(model.labels, row, strict=True))
-            yield json.dumps(record, ensure_ascii=False) + "\n"
-        else:
-            cells = [model.labels[best], f"{row[best]:.{DIGITS}f}"]
-            if marginals:
-                cells += [f"{label}={p:.{DIGITS}f}" for label, p in zip(model.labels, row, strict=True)]
-            yield "\t".join(cells) + "\n"
+        cells = [*([name_text(name)] if names else []), labels[best], f"{row[best]:.{DIGITS}f}"]
+        if marginals:
+            cells += [f"{label}={p:.{DIGITS}f}" for label, p in zip(labels, row, strict=True)]
+        yield "\t".join(cells)
+
+
+def as_json(labels: Sequence[str], rows: Rows, names: Sequence[Any], marginals: bool) -> Iterator[str]:
+    """An object a document; `id` is what it is called."""
+    for row, name in zip_longest(rows, names):
+        best = max(range(len(row)), key=row.__getitem__)
+        record = {**({"id": name} if names else {}), "label": labels[best], "probability": row[best]}
+        if marginals:
+            record["probabilities"] = dict(zip(labels, row, strict=True))
+        yield json.dumps(record, ensure_ascii=False)
+
+
+def name_text(name: Any) -> str:
+    """What a document is called, in one cell of a table; a line of JSON may have anything for an id, or nothing."""
+    text = name if isinstance(name, str) else "" if name is None else json.dumps(name, ensure_ascii=False)
+    return " ".join(text.split())
 
 
 def mention_unknown(model: DocumentModel, gold: list[str], name: str) -> None:
@@ -270,13 +301,16 @@ def mention_unknown(model: DocumentModel, gold: list[str], name: str) -> None:
         )
 
 
-def write_explanation(job: Asked, explained: list[ExplainedDocument], gold: list[str]) -> None:
+def write_explanation(
+    job: Asked, explained: list[ExplainedDocument], names: list[Any] | None, gold: list[str]
+) -> None:
     """A page with the explanations, and where it is."""
     from parsimon.files import write_file
     from parsimon.report.explanation_page import explanation_page
 
     title = f"Which sentences matter: {Path(job['file']).name}, {Path(job.model).name}"
-    page = explanation_page(explained, title=title, gold=gold or None)
+    told = None if names is None else [name_text(name) for name in names]
+    page = explanation_page(explained, title=title, names=told, gold=gold or None)
     write_file(job["html"], page.encode("utf-8", "replace"))
     n = len(explained)
     click.echo(f"{n} document{'s' * (n != 1)} explained in {job['html']}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import click
 
 from parsimon.cli.kind import Inspected, Kind, ModelPage
-from parsimon.cli.options import Asked, number, option, positive, reading_flags
+from parsimon.cli.options import Asked, number, option, positive, reading_flags, refuse_idle
 from parsimon.cli.solver_checks import check_solver
 from parsimon.cli.template_choice import REFITS, check_selection, selection_flags, selection_of
 from parsimon.errors import ParsimonError
@@ -38,6 +38,8 @@ STRENGTHS = {
     "em": (L1, 0.0),
     "projected-subgradient": (L1, 0.0),
 }
+# Strengths that have no place beside a penalty.
+OTHER_STRENGTHS = {"kl_norm": {"l2"}, "l1_ball": {"l1", "l2"}, "group_lasso": set[str]()}
 SHOWN = 20  # of the heaviest features
 ON_A_PAGE = 15  # of every label
 
@@ -159,6 +161,10 @@ class Labelling(Kind[Labeller], Generic[Labeller]):
             raise ParsimonError(f"{one} and {other} are two penalties; give one of them.")
         if not named:
             return None
+        for name in OTHER_STRENGTHS[named[0]] & job.given:
+            raise ParsimonError(
+                f"--{named[0].replace('_', '-')} takes the place of --{name}; leave one of them out."
+            )
         from parsimon.penalties import ByAttribute, ByLabel, ByTemplate, GroupLasso, KLNorm, L1Ball
 
         if job["kl_norm"] is not None:
@@ -171,6 +177,8 @@ class Labelling(Kind[Labeller], Generic[Labeller]):
     def check(self, job: Asked, training: LabellingTraining) -> None:
         """Refuses what does not fit together."""
         check_selection(job, ["refit", "budget"])
+        if job["group_lasso"] is None:
+            refuse_idle(job, ["groups"], "groups that are kept or dropped", "--group-lasso STRENGTH")
         check_solver(training.solver, str(training.loss), training.chosen_penalty, training.tol)
 
     @property

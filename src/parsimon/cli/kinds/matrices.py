@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
-from parsimon.cli.options import Asked, option
+from parsimon.cli.options import Asked, option, refuse_idle
 from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
 from parsimon.tasks.matrices.options import MatrixOptions
 from parsimon.tasks.options import FILES, READING, options_of
+from parsimon.text_encodings import decoded
 
 if TYPE_CHECKING:
     from parsimon.arrays import Array
@@ -83,6 +84,10 @@ Examples:
         """The options as those of training, and how tables are read."""
         from parsimon.tasks.matrices.training import MatrixTraining
 
+        if job["group_file"] is None:
+            refuse_idle(job, ["group_weight"], "groups of several columns", "--group-file FILE")
+        if job["alpha"] == 0:
+            refuse_idle(job, ["group_file"], "the penalty on groups", "an --alpha above zero")
         training = MatrixTraining(
             **{name: job[name] for name in options_of(self.options) if name in job.values}
         )
@@ -284,7 +289,8 @@ def read_groups(job: Asked, names: Sequence[str]) -> Groups:
     source, encoding = job["group_file"], job["encoding"]
     place = {name: j for j, name in enumerate(names)}
     groups: dict[str, list[int]] = {}
-    for number, line in enumerate(Path(source).read_text(encoding=encoding).splitlines(), start=1):
+    text = decoded(Path(source).read_bytes(), encoding, source)
+    for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
         group, tab, column = line.partition("\t")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
-from parsimon.cli.options import Asked, option
+from parsimon.cli.options import Asked, option, refuse_idle
 from parsimon.errors import ParsimonError
 from parsimon.tasks.networks.options import NetworkOptions
 from parsimon.tasks.options import FILES, READING, RUNNING, options_of
@@ -18,10 +18,11 @@ from parsimon.tasks.options import FILES, READING, RUNNING, options_of
 if TYPE_CHECKING:
     from parsimon.data.discrete_table import DiscreteTable
     from parsimon.tasks.networks.model import NetworkModel
-    from parsimon.tasks.networks.training import Counted
+    from parsimon.tasks.networks.training import Counted, NetworkTraining
 
 SHOWN = 20  # of the strongest edges
 MORE = "; --top shows more, --json shows all"
+OF_PATHS = ("n_alphas", "alpha_min_ratio", "patience")
 PATH = click.Path(path_type=Path)
 
 
@@ -110,6 +111,7 @@ Examples:
         if job["draw"] is not None:
             check_ending(job["draw"])
         training = NetworkTraining(**{n: job[n] for n in options_of(self.options) if n in job.values})
+        check_strength(job, training)
         dropped: list[int] = []
 
         def read(source: str) -> Counted:
@@ -209,6 +211,18 @@ Examples:
 
 
 KIND = Networks()
+
+
+def check_strength(job: Asked, training: NetworkTraining) -> None:
+    """Refuses options about a choice of the strength that is not made, or not in this way."""
+    chosen = training.strength if isinstance(training.strength, str) else None
+    if chosen is None:
+        refuse_idle(job, OF_PATHS, "choosing a strength", "--alpha bic, ebic or cv")
+    for name, criterion in (("gamma", "ebic"), ("cv", "cv")):
+        if chosen != criterion:
+            refuse_idle(job, [name], f"choosing a strength by {criterion}", f"--alpha {criterion}")
+    if job["stability"] is None:
+        refuse_idle(job, ["stability_threshold"], "stability selection", "--stability N")
 
 
 def discrete(csv: Any, source: str, max_states: int) -> DiscreteTable:

@@ -247,11 +247,13 @@ def found_values(model: PageModel, pages: dict[str, Page], job: Asked) -> Iterat
 def _pages(source: str, encoding: str) -> dict[str, Page]:
     """Those of a directory or file; one from standard input is called `-`. What a page says goes before UTF-8."""
     from parsimon.tasks.pages.page import read_page
-    from parsimon.tasks.pages.reading import read_pages
+    from parsimon.tasks.pages.reading import check_html, read_pages
 
     named = None if encoding == "utf-8" else encoding
     if source == "-":
-        return {"-": read_page(sys.stdin.buffer.read(), encoding=named)}
+        content = sys.stdin.buffer.read()
+        check_html({"-": content}, "standard input")
+        return {"-": read_page(content, encoding=named)}
     return read_pages(source, encoding=named)
 
 

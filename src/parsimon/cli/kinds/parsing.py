@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from parsimon.cli.kind import Evaluated, Inspected, Kind, ModelPage, Plan
-from parsimon.cli.options import Asked, is_minimum_risk, number, option
-from parsimon.cli.output import output
+from parsimon.cli.options import Asked, is_minimum_risk, number, option, skip_bad_option
+from parsimon.cli.output import output, recoded
 from parsimon.cli.solver_checks import check_solver
 from parsimon.cli.template_choice import REFITS, check_selection, selection_flags, selection_of
 from parsimon.errors import ParsimonError
@@ -67,9 +67,10 @@ class Parsers(Kind["ParserModel"]):
             show_default="detected from the data",
             help="The format of treebanks.",
         ),
+        skip_bad_option,
     )
     predicts: ClassVar[frozenset[str]] = frozenset({"marginals", "kbest", "decoding", "given_labels"})
-    evaluates: ClassVar[frozenset[str]] = frozenset({"decoding"})
+    evaluates: ClassVar[frozenset[str]] = frozenset({"decoding", "skip_bad"})
     inspects: ClassVar[frozenset[str]] = frozenset({"label", "template", "html"})
     help: ClassVar[str] = """Train a dependency parser on TRAIN, a treebank in CoNLL-U or CoNLL-X format.
 
@@ -113,7 +114,15 @@ Examples:
         space = ArcFeatures(as_arc_templates(job["templates"]), training.cutoff)
 
         def read(source: str) -> Parsed:
-            return Parsed(space, read_treebank(source, format=job["format"], encoding=job["encoding"]))
+            skip = job["skip_bad"]
+            treebank = read_treebank(
+                source,
+                format=job["format"],
+                encoding=job["encoding"],
+                single_root=skip and training.single_root is True,  # training says of these what to do
+                skip_bad=skip,
+            )
+            return Parsed(space, treebank)
 
         return Plan(training, read, lambda data: data.treebank)
 
@@ -151,6 +160,7 @@ Examples:
         file = TreebankFile(job["input"], encoding=job["encoding"], missing_heads=True)
         is_minimum_risk(job.model, job["decoding"], "mst")
         settings: dict[str, Any] = {"given_heads": job["given_labels"], "threads": threads_of(job["n_jobs"])}
+        encode = recoded(file.file.encoding)
         with output(job["output"]) as write:
             for treebank in file:
                 if treebank.format == "conllx" and (job["marginals"] or job["kbest"]):
@@ -159,14 +169,14 @@ Examples:
                         "leave out --marginals and --kbest, or convert it to CoNLL-U."
                     )
                 if job["kbest"] is not None:
-                    write(b"".join(ranked(model, treebank, job)))
+                    write(encode(b"".join(ranked(model, treebank, job))))
                     continue
                 parsed = model.parse(treebank, decoding=job["decoding"] or "mst", **settings)
-                content = parsed.to_bytes()
+                content = parsed.to_utf8()
                 if job["marginals"]:
                     marginals, _ = model.marginals(treebank, **settings)
                     content = with_probabilities(parsed, marginals)
-                write(content)
+                write(encode(content))
 
     def evaluate(self, model: ParserModel, job: Asked) -> Evaluated:
         """Attachment scores, with and without punctuation."""
@@ -175,7 +185,7 @@ Examples:
         from parsimon.tasks.parsing.metrics import compare_treebanks
 
         is_minimum_risk(job.model, job["decoding"], "mst")
-        gold = read_treebank(job["test"], encoding=job["encoding"])
+        gold = read_treebank(job["test"], encoding=job["encoding"], skip_bad=job["skip_bad"])
         parsed = model.parse(gold, decoding=job["decoding"] or "mst", threads=threads_of(job["n_jobs"]))
         scores = compare_treebanks(gold, parsed)
         numbers = {"uas": scores.uas, "las": scores.las, "words": scores.all_words.words}
@@ -247,7 +257,7 @@ def relations_of(model: ParserModel, name: str) -> Any:
 
 
 def with_probabilities(parsed: Treebank, marginals: list[Array]) -> bytes:
-    """The treebank with the probability of every head in the last column, as ArcProb=0.9876."""
+    """The treebank in UTF-8, with the probability of every head in the last column, as ArcProb=0.9876."""
     import numpy as np
 
     heads = np.split(parsed.heads, np.cumsum(parsed.lengths)[:-1])
@@ -257,13 +267,13 @@ def with_probabilities(parsed: Treebank, marginals: list[Array]) -> bytes:
         for word, head in enumerate(sentence.tolist())
     )
     lines = []
-    for line in parsed.to_bytes().decode(parsed.encoding).split("\n"):
+    for line in parsed.to_utf8().decode().split("\n"):
         if line.partition("\t")[0].isdigit():
             rest, _, misc = line.rstrip("\r").rpartition("\t")
             attribute = f"ArcProb={next(values):.{DIGITS}f}"
             line = f"{rest}\t{attribute if misc == '_' else f'{misc}|{attribute}'}"
         lines.append(line)
-    return "\n".join(lines).encode(parsed.encoding)
+    return "\n".join(lines).encode()
 
 
 def ranked(model: ParserModel, treebank: Treebank, job: Asked) -> Iterator[bytes]:
@@ -282,10 +292,10 @@ def ranked(model: ParserModel, treebank: Treebank, job: Asked) -> Iterator[bytes
                 break
             tree = heads[rank, end - n : end]
             comments = f"# rank = {rank + 1}\n# probability = {np.exp(values[rank, i]):.{DIGITS}f}\n"
-            yield comments.encode(treebank.encoding)
+            yield comments.encode()
             text = one.with_heads(
                 tree, model.name_relations(one, tree, threads=threads_of(job["n_jobs"]))
-            ).to_bytes()
+            ).to_utf8()
             yield text.rstrip(b"\n") + b"\n\n"
 
 

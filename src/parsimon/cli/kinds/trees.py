@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from parsimon.cli.kind import Evaluated, Plan
-from parsimon.cli.kinds.column_files import evaluate_columns, predict_columns, read_trees
+from parsimon.cli.kinds.column_files import Skipped, evaluate_columns, predict_columns, read_trees
 from parsimon.cli.kinds.labelling import (
     Labelling,
     check_columns,
@@ -20,7 +20,7 @@ from parsimon.cli.kinds.labelling import (
 )
 from parsimon.cli.kinds.sequences import KIND as SEQUENCES
 from parsimon.cli.kinds.sequences import developed
-from parsimon.cli.options import Asked, column_file, option
+from parsimon.cli.options import Asked, column_file, option, skip_bad_option
 from parsimon.errors import ParsimonError
 from parsimon.tasks.options import READING
 from parsimon.tasks.trees.options import TreeOptions
@@ -54,9 +54,10 @@ class Trees(Labelling["TreeModel"]):
             help="Which column of a file, counted from 0, has the number of each node's parent in its tree (counted "
             "from 0 too), or -1 for roots.",
         ),
+        skip_bad_option,
     )
     predicts: ClassVar[frozenset[str]] = SEQUENCES.predicts
-    evaluates: ClassVar[frozenset[str]] = SEQUENCES.evaluates
+    evaluates: ClassVar[frozenset[str]] = SEQUENCES.evaluates | {"skip_bad"}
     help: ClassVar[str] = """Train a sparse labeller of trees on TRAIN.
 
     Every node has a label, which depends on its parent's or on the sibling's before it. TRAIN is a column file with
@@ -147,7 +148,7 @@ class TreeFiles:
 
         job, kinds = self.job, self.training.kind_column
         file = column_file(source, job["encoding"], job["separator"], job["comment"])
-        columns = read_trees(file, job["parent_column"])
+        columns = read_trees(file, job["parent_column"], Skipped() if job["skip_bad"] else None)
         X, y = split_labels(columns, file.name, job["unknown"])
         check_columns(X, file.name, self.templates)
         if kinds is not None and kinds >= X.n_columns:

@@ -23,6 +23,7 @@ from parsimon.tasks import naming
 from parsimon.tasks.documents.features import ByUnit, DocumentFeatures, OfWords
 from parsimon.tasks.documents.model import DocumentModel
 from parsimon.tasks.documents.options import DocumentOptions
+from parsimon.tasks.label_counts import OF_ROWS, check_label_counts
 from parsimon.tasks.matrices.flat import (
     accuracy_on,
     as_weights,
@@ -64,6 +65,7 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
     """
 
     kind: ClassVar[str] = "document"
+    group_strength: ClassVar[str] = "sentence"
 
     def fit(
         self,
@@ -161,6 +163,7 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
             )
         labels, gold = _numbered(data.labels, data.order)
         naming.check_labels(labels)
+        check_label_counts(len(labels), len(gold), "documents", OF_ROWS)
         values: Any = self.values
         bag = BagOfWords(values, self.min_count, self.min_documents, self.max_documents, self.max_words)
         features = DocumentFeatures(corpus, bag.fit(corpus))

@@ -17,6 +17,7 @@ from parsimon.penalties.groups import Groups
 from parsimon.problem import InMemoryProblem
 from parsimon.solvers import Result, Solver, Status, Validation, Weights, choose_solver
 from parsimon.tasks import naming
+from parsimon.tasks.label_counts import OF_ROWS, check_label_counts
 from parsimon.tasks.matrices.column_groups import as_groups
 from parsimon.tasks.matrices.flat import (
     accuracy_on,
@@ -83,6 +84,7 @@ class MatrixTraining(MatrixOptions, Training[Rows, MatrixModel]):
     """
 
     kind: ClassVar[str] = "matrix"
+    group_strength: ClassVar[str] = "alpha"
 
     penalty: Penalty | None = option(
         None,
@@ -144,6 +146,7 @@ class MatrixTraining(MatrixOptions, Training[Rows, MatrixModel]):
         else:
             classes, gold = numbered(gold)
             n_labels = len(classes)
+            check_label_counts(n_labels, len(gold), "rows", OF_ROWS)
         groups, penalty = None, self.penalty
         if penalty is None:
             groups = as_groups(self.groups, X.shape[1], self.group_weight)

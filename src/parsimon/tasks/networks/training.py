@@ -25,6 +25,7 @@ from parsimon.tasks.networks.model import INFERENCE, NetworkModel, NetworkPath, 
 from parsimon.tasks.networks.options import NetworkOptions
 from parsimon.tasks.networks.stability import edge_stability
 from parsimon.tasks.networks.strengths import CHOICES
+from parsimon.tasks.too_strong import TooStrong
 from parsimon.tasks.training import Run, Trained, Training
 
 PROPER_END = (Status.ITERATIONS,)  # of a fit that others go on from
@@ -114,6 +115,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
     """
 
     kind: ClassVar[str] = "network"
+    group_strength: ClassVar[str] = "alpha"
 
     def fit(self, table: DiscreteTable, counts: Array | None = None) -> NetworkModel:
         """Selects alpha if necessary, then fits. With `stability`, refits the stable edges."""
@@ -349,6 +351,10 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
             "score": float(np.average(of_rows, weights=data.counts)),
             **result.to_dict(),
         }
+        if not isinstance(self.strength, str) and not len(task.edges_of(result.weights)):
+            given, limit = model.alpha or 0.0, self.max_alpha(task)
+            if limit <= given:
+                info["too_strong"] = TooStrong(self.group_strength, given, limit).to_dict()
         if self.stability is not None:
             info["halves"] = 0 if model.stability is None else model.stability.halves
             info["halves_wanted"] = self.stability

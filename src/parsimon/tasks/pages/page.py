@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from parsimon.errors import ParsimonError
+from parsimon.text_encodings import check_bom, encoding_name
 
 TEXT = "#text"  # the tag of leaves
 REMEMBERED = 6  # elements around a node
@@ -63,12 +64,13 @@ def _as_text(html: str | bytes, encoding: str | None) -> str | bytes:
     """Text where the encoding is known; bytes where the parser is to look for what the page says."""
     if isinstance(html, str):
         return html
+    known = None if encoding is None else encoding_name(encoding)
+    if known is not None:
+        check_bom(html, known, "the page")
     try:
-        return html.decode(encoding or "utf-8", "strict" if encoding is None else "replace")
-    except UnicodeDecodeError:
+        return html.decode(known or "utf-8", "strict" if known is None else "replace")
+    except UnicodeError:
         return html
-    except LookupError:
-        raise ParsimonError(f"there is no encoding called {encoding!r}.") from None
 
 
 def _collected(html: str | bytes) -> Page:

@@ -5,13 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from parsimon.errors import ParsimonError
 from parsimon.tasks.pages.page import Page, read_page
+from parsimon.text_encodings import decoded
 
 ENDINGS = (".html", ".htm", ".xhtml")
+# Any of the tags that nearly all pages have, in any encoding that contains ASCII (UTF-16 without its zeros).
+_TAG = re.compile(
+    rb"<(?:!doctype|html|head|title|meta|body|div|span|p|a|br|table|t[dhr]|ul|ol|li|dl|h[1-6]|main|section|article)\b",
+    re.IGNORECASE,
+)
 _CELLS = ("page", "attribute", "value")
 
 Values = dict[str, dict[str, list[str]]]  # by page and attribute
@@ -36,7 +43,20 @@ def read_pages(path: str | os.PathLike[str], *, encoding: str | None = None) -> 
         files = dict(sorted((file.relative_to(source).as_posix(), file) for file in found))
         if not files:
             raise ParsimonError(f"{source} has no pages; their names must end in {', '.join(ENDINGS)}.")
-    return {name: read_page(_content(file), encoding=encoding) for name, file in files.items()}
+    contents = {name: _content(file) for name, file in files.items()}
+    check_html(contents, str(source))
+    return {name: read_page(content, encoding=encoding) for name, content in contents.items()}
+
+
+def check_html(contents: Mapping[str, bytes], where: str) -> None:
+    """Refuses files of which none has a tag of HTML: they are something else."""
+    if not any(_TAG.search(content.replace(b"\0", b"")) for content in contents.values()):
+        what = (
+            "is no web page, as it has no"
+            if len(contents) == 1
+            else "has no web pages, as no file there has a"
+        )
+        raise ParsimonError(f"{where} {what} tag of HTML; give a page or a directory of pages.")
 
 
 def _content(file: Path) -> bytes:
@@ -89,16 +109,7 @@ def read_values(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Val
 
 def _rows(path: Path, encoding: str) -> Iterator[tuple[int, list[str]]]:
     """Lines that are not blank, with their numbers and their cells."""
-    try:
-        content = path.read_bytes()
-        text = content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
-    except OSError as error:
-        raise ParsimonError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except LookupError:
-        raise ParsimonError(f"there is no encoding called {encoding!r}; utf-8 and latin-1 are two.") from None
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ParsimonError(f"{path}, line {line}: this is not {encoding}; name the encoding.") from None
+    text = decoded(_content(path), encoding, str(path))
     head = text.split("\n", 1)[0]
     separator = max("\t;,", key=head.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)

@@ -135,7 +135,7 @@ class ParserModel:
     def parse(
         self, treebank: Treebank, *, decoding: str = MST, given_heads: bool = False, threads: int = 1
     ) -> Treebank:
-        """The same sentences with predicted heads and relations; everything else in them stays as it is."""
+        """The same sentences with predicted heads and relations, and `_` for what was said of others (DEPS)."""
         heads = self.decode(treebank, decoding=decoding, given_heads=given_heads, threads=threads)
         return treebank.with_heads(heads, self.name_relations(treebank, heads, threads=threads))
 

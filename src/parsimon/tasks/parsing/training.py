@@ -6,7 +6,6 @@ their heads.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -18,7 +17,7 @@ from parsimon.arrays import Array, IntArray
 from parsimon.data.treebanks import Treebank
 from parsimon.designs.arcs import ArcDesign, build_arcs
 from parsimon.designs.feature_table import FeatureTable
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, warn
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import as_arc_templates
 from parsimon.features.arc_templates import ArcTemplates
@@ -63,6 +62,7 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
     """
 
     kind: ClassVar[str] = "parser"
+    group_strength: ClassVar[str] = "group_lasso"
 
     def fit(
         self,
@@ -155,11 +155,9 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         changed = sum(not np.array_equal(a, b) for a, b in zip(trees, straight, strict=True))
         if not changed:
             return treebank
-        warnings.warn(
+        warn(
             f"{changed:,} of {len(treebank):,} trees of {treebank.name} have arcs that cross; a projective parser "
-            "learns from what is left when these are lifted.",
-            RuntimeWarning,
-            stacklevel=3,
+            "learns from what is left when these are lifted."
         )
         return treebank.with_heads(np.concatenate(straight), treebank.relations)
 

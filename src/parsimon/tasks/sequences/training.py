@@ -28,6 +28,7 @@ from parsimon.solvers import Event, Result, Status, Weights
 from parsimon.structures.label_schemes import Transitions
 from parsimon.structures.workspace import Workspace
 from parsimon.tasks import naming
+from parsimon.tasks.label_counts import OF_TOKENS, check_label_counts
 from parsimon.tasks.sequences.metrics import SpanCounter, has_spans
 from parsimon.tasks.sequences.model import SequenceModel
 from parsimon.tasks.sequences.options import LabellingOptions, SequenceOptions
@@ -63,6 +64,7 @@ class Labelled:
 class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
     """Training of sequences and of trees. `fit` runs the whole training; the other methods are its parts."""
 
+    group_strength: ClassVar[str] = "group_lasso"
     order: int = 1
     growth: Growth | None = None
 
@@ -233,6 +235,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         y, weights = data.y, data.weights
         check_labels(observations, y)
         naming.check_labels(y.names)
+        check_label_counts(len(y.names), len(y.ids), "tokens", OF_TOKENS)
         pairs = self._pairs(y)
         y = y if pairs is None else pairs.encode(y)
         index = self._candidate_features(space, observations, y)
