@@ -191,7 +191,7 @@ def test_rows_with_missing_values_can_be_dropped(run: Any, tmp_path: Path, rows:
         (b"a,a\n1,2\n", "t.csv, line 1: two columns are called 'a'"),
         (b"a,\n1,2\n", "t.csv, line 1: column 2 has no name"),
         (b'a,b\n"1,2\n', "t.csv, line 2: unexpected end of data; check the quotes"),
-        (b"a,b\n1,\xff\n", "t.csv, line 2: this is not valid utf-8"),
+        (b"a,b\n1,\xff\n", "t.csv, line 2: the text is not valid utf-8"),
         (
             b"a,b\n" + b"".join(b"%d.5,1\n" % i for i in range(20)),
             "the column 'a' has 20 distinct numbers such as 0.5",
