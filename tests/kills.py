@@ -19,12 +19,16 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from every_kind import EXAMPLES, Example
+from parsimon import solvers
 from parsimon.cli import program
+from parsimon.cli.kind import all_kinds
 from parsimon.tasks import checkpoint as checkpoints
+from parsimon.tasks.kinds import kinds
 from parsimon.tasks.model_file import load_model, save_model
 
 PATIENCE = 120.0  # seconds within which a training must have its first checkpoint
@@ -182,8 +186,26 @@ def program_in_a_child(arguments: list[str]) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, arguments
 
 
+def load_everything() -> None:
+    """Imports what trainings import, so that not every child has to."""
+    for name in (
+        *(
+            "parsimon.estimators",
+            "parsimon.report.progress",
+            "parsimon.report.json_lines",
+            "lxml.html",
+            "rich",
+        ),
+        *(f"{kind.folder}.training" for kind in kinds()),
+        *(f"parsimon.solvers.{path.stem}" for path in Path(solvers.__file__).parent.glob("[a-z]*.py")),
+    ):
+        import_module(name)
+    all_kinds()
+
+
 def run(n: int, seed: int, place: Path) -> Kills:
     """So many kills, over trainings of every kind and over saves."""
+    load_everything()
     kills, here = Kills(seed), Path.cwd()
     examples = [each for each in EXAMPLES if each.kind in SAVES_OF]
     jobs: list[Callable[[int], None]] = [
@@ -195,6 +217,9 @@ def run(n: int, seed: int, place: Path) -> Kills:
             share = n // len(jobs) + (number < n % len(jobs))
             if share:
                 job(share)
+                print(
+                    f"{sum(kills.counts.values())} kills, {len(kills.lost)} lost", file=sys.stderr, flush=True
+                )
     finally:
         os.chdir(here)
     return kills

@@ -419,6 +419,13 @@ def test_weights_that_no_fit_comes_to_are_refused(value: float, tmp_path: Path) 
         checkpoint.save(path)
         with pytest.raises(ParsimonError, match=r"run is damaged: its weights are much worse than none"):
             started(path, resume=True).fit("fit", OWLQN(), problem(), ZERO)
+        chains = set_up(make_toy(0), lambda n: ElasticNet(0.1, 0.0))
+        again = replace(far, n_features=chains.n_features)
+        Checkpoint("mark", running={"fit": Running("fit", again, [], 0)}).save(path)
+        with pytest.raises(ParsimonError, match=r"run is damaged: its weights are much worse than none"):
+            started(path, resume=True).fit(
+                "fit", BlockCoordinateDescent(), chains, Weights.zeros(chains.n_features)
+            )
 
 
 def test_a_state_that_no_learner_has_given_is_refused_with_the_name_of_the_file(tmp_path: Path) -> None:

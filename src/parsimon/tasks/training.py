@@ -36,7 +36,7 @@ from parsimon.selection import Candidates, Selected, Selection
 from parsimon.solvers import LBFGS, Event, Monitor, Result, Solver, Status, Validation, Weights, drive
 from parsimon.solvers.base import thin_history
 from parsimon.solvers.choice import set_up_solver
-from parsimon.solvers.settings import counts_epochs, is_resumable, tolerance_of, validation_interval
+from parsimon.solvers.settings import epochs_of, is_resumable, tolerance_of, validation_interval
 from parsimon.tasks.checkpoint import DAMAGE, Checkpoint, Finished, Running, ended, lasting_settings
 from parsimon.tasks.fingerprint import fingerprint
 from parsimon.tasks.options import DevelopmentOptions, PruningOptions, TrainingOptions, options_of
@@ -469,13 +469,12 @@ class Run:
                 f"{self._path} is damaged: it has {weights.n_features} features, "
                 f"but the data have {problem.n_features}."
             )
-        if weights.n_active and not counts_epochs(solver):
-            here, at_zero = (
-                problem.loss_and_gradient(w)[0] for w in (weights, Weights.zeros(weights.n_features))
-            )
+        checks_itself = weights.state is not None or epochs_of(solver) is not None
+        if weights.n_active and not checks_itself:
+            here, at_zero = (_objective(problem, w) for w in (weights, Weights.zeros(weights.n_features)))
             if not here <= ASTRAY * (abs(at_zero) + 1):
                 raise ParsimonError(
-                    f"{self._path} is damaged: its weights are much worse than none, with a loss of {here:.3g}."
+                    f"{self._path} is damaged: its weights are much worse than none, with an objective of {here:.3g}."
                 )
 
     def keep_what_is_done(self) -> None:
@@ -498,6 +497,14 @@ class Run:
             self._kept.seconds = self.seconds
             self._kept.save_or_warn(self._path)
             self._written = time.perf_counter()
+
+
+def _objective(problem: Problem, weights: Weights) -> float:
+    """Σ loss + Ω, at weights of which only some are not zero."""
+    kept = weights.nonzero()
+    assert kept.features is not None
+    loss, _ = problem.loss_and_gradient(kept)
+    return loss + problem.penalty.restrict(kept.features).value(kept.values)
 
 
 # --- Parts of trainings ---------------------------------------------------------------------------------------
