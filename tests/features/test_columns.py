@@ -372,3 +372,14 @@ def test_splitting_labels_off(sequences: list[list[tuple[str, str]]]) -> None:
     assert [X.sequence(i) for i in range(len(X))] == [[(word,) for word, _ in s] for s in sequences]
     assert list(y) == [[label for _, label in s] for s in sequences]
     assert list(y.names) == list(dict.fromkeys(label for s in sequences for _, label in s))
+
+
+@pytest.mark.parametrize("sequence", [{"w": "a"}, {"a", "b"}, b"a", 5])
+def test_what_is_no_list_of_tokens(sequence: Any) -> None:
+    with pytest.raises(ParsimonError, match="^sequence 1 is .*, but should be a list of tokens; put a single"):
+        Columns.from_sequences([["a"], sequence])
+
+
+def test_half_of_a_surrogate_pair_is_no_text() -> None:
+    with pytest.raises(ParsimonError, match=r"the columns have 'b\\udc80', but a text has half of a surrogate pair"):
+        Columns.from_sequences([["a", "b\udc80"]])

@@ -148,6 +148,14 @@ class Labeler(LabellingOptions, Estimator):
         ends = np.cumsum(observations.lengths)
         return [marginals[end - n : end] for end, n in zip(ends, observations.lengths, strict=True)]
 
+    def predict_single(self, x: Any, *, given: Any = None) -> list[Any]:
+        """The best labels of one sequence or tree, as `predict` gives them for many."""
+        return self.predict([x], given=None if given is None else [given])[0]
+
+    def predict_marginals_single(self, x: Any, *, given: Any = None) -> Array:
+        """P(label | sequence) of one sequence or tree: tokens × labels, in the order of `classes_`."""
+        return self.predict_marginals([x], given=None if given is None else [given])[0]
+
     def predict_kbest(
         self, X: Any, k: int = 5, *, lengths: IntArray | None = None, given: Any = None
     ) -> list[list[tuple[float, list[str]]]]:

@@ -93,6 +93,8 @@ class TreeLabeler(TreeOptions, Labeler):
             raise ParsimonError("trees are given one by one, so lengths must be left out.")
         if self.templates is None:
             raise ParsimonError("a TreeLabeler needs templates, such as TemplateSet.parse('U:%x[0,0]').")
+        if not hasattr(X, "__len__") or isinstance(X, str):
+            raise ParsimonError("X must be a list of trees, each a pair of nodes and parents.")
         if not isinstance(X, Columns) and len(X) and all(isinstance(part, Columns) for part in X):
             X = Columns.concatenate(list(X))  # scikit-learn has taken them apart
         columns = X if isinstance(X, Columns) else tree_columns(X)

@@ -95,9 +95,12 @@ class Columns(Sequence["Columns"]):
         rows: list[list[str]] = []
         lengths: list[int] = []
         for i, sequence in enumerate(sequences):
-            if isinstance(sequence, str) or not hasattr(sequence, "__len__"):
+            if isinstance(sequence, str | bytes | dict | set | frozenset) or not hasattr(sequence, "__len__"):
                 what = "a single string" if isinstance(sequence, str) else repr(sequence)
-                raise ParsimonError(f"sequence {i} is {what}; it should be a list of tokens.")
+                raise ParsimonError(
+                    f"sequence {i} is {what}, but should be a list of tokens; put a single sentence into a list, or "
+                    "use predict_single."
+                )
             for t, token in enumerate(sequence):
                 row = list(token) if isinstance(token, list | tuple) else [token]
                 if not all(isinstance(value, str) for value in row):
@@ -111,7 +114,11 @@ class Columns(Sequence["Columns"]):
                     )
                 rows.append(row)
             lengths.append(len(sequence))
-        columns = [strings.add_all([row[c] for row in rows]) for c in range(len(rows[0]) if rows else 0)]
+        try:
+            columns = [strings.add_all([row[c] for row in rows]) for c in range(len(rows[0]) if rows else 0)]
+        except TypeError as error:  # the only mistake that is left
+            wrong = next(value for row in rows for value in row if not writable(value))
+            raise ParsimonError(f"the columns have {wrong!r}, but {error}.") from None
         ids = np.stack(columns) if columns else np.zeros((0, 0), np.int32)
         return cls(np.ascontiguousarray(ids, np.int32), np.array(lengths, np.int32), strings)
 
@@ -224,6 +231,15 @@ class Labels(Sequence[list[str | None]]):
             )
         new = np.array([number.get(name, -1) for name in self.names] + [-1], np.int32)
         return Labels(new[self.ids], self.lengths, names)
+
+
+def writable(text: str) -> bool:
+    """Whether a text can be written as UTF-8: it has no half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def choose(lengths: IntArray, which: Any) -> tuple[IntArray, IntArray]:

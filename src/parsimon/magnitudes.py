@@ -1,0 +1,36 @@
+"""How large a number may be to be computed with, and the sentences that refuse other numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+# Of data and options: squares and products of such numbers, and sums of those, do not overflow.
+LARGEST = 1e50
+# Of weights: a sum of weights times data does not overflow, nor does its exponential in log space.
+LARGEST_WEIGHT = 1e100
+
+
+def why_not(value: float, largest: float = LARGEST) -> str:
+    """What is wrong with a number that is too large or no number, for the end of a sentence.
+
+    >>> from parsimon.magnitudes import why_not
+    >>> why_not(float("nan")), why_not(1e300)
+    ('NaN; values must be finite', '1e+300; values must lie between -1e+50 and 1e+50')
+    """
+    if math.isfinite(value):
+        return f"{value:g}; values must lie between -{largest:g} and {largest:g}"
+    return f"{'NaN' if math.isnan(value) else 'infinity'}; values must be finite"
+
+
+def first_wrong(values: Any, largest: float = LARGEST) -> int | None:
+    """The flat position of the first number that is too large or no number, if there is one."""
+    numbers = np.asarray(values).reshape(-1)
+    if numbers.dtype.kind != "f" or not numbers.size:
+        return None
+    with np.errstate(invalid="ignore"):
+        if -largest <= float(numbers.min()) and float(numbers.max()) <= largest:  # false if there is a NaN
+            return None
+    return int(np.flatnonzero(~(np.abs(numbers.astype(np.float64)) <= largest))[0])
