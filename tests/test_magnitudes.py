@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parsimon.magnitudes import LARGEST, LARGEST_WEIGHT, first_wrong, why_not
+from parsimon.errors import ParsimonError
+from parsimon.magnitudes import LARGEST, LARGEST_SCORE, LARGEST_WEIGHT, check_scores, first_wrong, why_not
 
 
 @pytest.mark.parametrize(
@@ -49,3 +50,18 @@ def test_the_limits_leave_room_for_sums_of_squares_and_products() -> None:
 )
 def test_sentences(value: float, sentence: str) -> None:
     assert why_not(value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("score", "sentence"),
+    [
+        (np.nan, "the scores of some tree are not numbers"),
+        (np.inf, "the scores of some tree are too large to compute with: inf, which is above 1e.200"),
+        (1e250, "the scores of some tree are too large"),
+    ],
+)
+def test_scores_without_a_best(score: float, sentence: str) -> None:
+    fine = np.array([-np.inf, -1e300, LARGEST_SCORE])
+    check_scores("tree", fine, np.zeros((0, 2)))
+    with pytest.raises(ParsimonError, match=sentence):
+        check_scores("tree", fine, np.array([0.0, score, 1.0]))

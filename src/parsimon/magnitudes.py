@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from parsimon.arrays import Array
+from parsimon.errors import ParsimonError
+
 # Of data and options: squares and products of such numbers, and sums of those, do not overflow.
 LARGEST = 1e50
 # Of weights: a sum of weights times data does not overflow, nor does its exponential in log space.
 LARGEST_WEIGHT = 1e100
+# Of the scores of parts: sums of them do not overflow.
+LARGEST_SCORE = 1e200
 
 
 def why_not(value: float, largest: float = LARGEST) -> str:
@@ -34,3 +39,19 @@ def first_wrong(values: Any, largest: float = LARGEST) -> int | None:
         if -largest <= float(numbers.min()) and float(numbers.max()) <= largest:  # false if there is a NaN
             return None
     return int(np.flatnonzero(~(np.abs(numbers.astype(np.float64)) <= largest))[0])
+
+
+def check_scores(instance: str, *scores: Array) -> None:
+    """Refuses scores of an `instance` (a sequence, a tree, …) of which none is the best: NaN, or far too large ones.
+
+    −∞ is a score: that of what is not possible.
+    """
+    for values in scores:
+        highest = float(values.max(initial=-math.inf))  # NaN, if there is one
+        if math.isnan(highest):
+            raise ParsimonError(f"the scores of some {instance} are not numbers (NaN).")
+        if highest > LARGEST_SCORE:
+            raise ParsimonError(
+                f"the scores of some {instance} are too large to compute with: {highest:g}, which is above "
+                f"{LARGEST_SCORE:g}."
+            )

@@ -16,6 +16,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from changed_models import changed, tensor
 from labelled_words import LABELS, TEMPLATES, WORDS
 from memory_in_use import memory_in_use
 from parsimon import (
@@ -31,7 +32,7 @@ from parsimon import (
 )
 from parsimon.errors import ParsimonError
 from parsimon.estimators.estimator import Estimator, documented
-from parsimon.tasks.model_file import dump_model
+from parsimon.tasks.model_file import dump_model, parse_model
 from parsimon.tasks.options import TrainingOptions, options_of
 from toy_networks import chain
 from toy_treebanks import grammar
@@ -297,6 +298,39 @@ def test_files_and_pickles_keep_everything(case: Case, tmp_path: Path) -> None:
     assert case.estimator.load(tmp_path / "model", n_jobs=2).n_jobs == 2
     fitted.save(tmp_path / "small", dtype="float32")
     assert (tmp_path / "small").stat().st_size < (tmp_path / "model").stat().st_size
+
+
+def arrays_of_numbers(content: bytes) -> list[str]:
+    from safetensors.numpy import load
+
+    return [name for name, values in load(content).items() if values.dtype.kind == "f" and values.size]
+
+
+@every_kind
+@pytest.mark.parametrize("number", [np.nan, -np.inf, 1e308, -1e101])
+def test_a_model_that_nothing_can_be_predicted_with_is_neither_kept_nor_read(
+    case: Case, number: float, tmp_path: Path
+) -> None:
+    fitted = case.fit()
+    fitted.save(tmp_path / "model")
+    good = (tmp_path / "model").read_bytes()
+
+    def spoil(values: Any) -> Any:
+        values = values.copy()
+        values.reshape(-1)[-1] = number
+        return values
+
+    names = arrays_of_numbers(good)
+    assert "weights" in names
+    for name in names:  # biases, idf, … as well
+        with pytest.raises(ParsimonError, match=f"damaged .a number in {name} is .*; values must") as error:
+            parse_model(changed(good, tensor(name, spoil)), "model")
+        assert "\n" not in str(error.value)
+    fitted.model_.weights.setflags(write=True)
+    fitted.model_.weights[...] = spoil(fitted.model_.weights)
+    with pytest.raises(ParsimonError, match="the model cannot be kept: a number in .* is .*; values must"):
+        fitted.save(tmp_path / "model")
+    assert (tmp_path / "model").read_bytes() == good
 
 
 @every_kind

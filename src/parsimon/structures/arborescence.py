@@ -16,6 +16,7 @@ import numpy as np
 from parsimon import _core
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
+from parsimon.magnitudes import check_scores
 from parsimon.structures.base import Oracle
 
 
@@ -124,6 +125,7 @@ class Arborescence:
         heads = np.empty(self.n_tokens, np.int32)
         if not self.compiled.argmax(scores.arc, best, heads, self.threads):
             raise self._infeasible(best)
+        check_scores("sentence", best)
         return best, heads
 
     def cost_argmax(
@@ -175,6 +177,7 @@ class Arborescence:
         outputs = np.empty((k, self.n_tokens), np.int32)
         if not self.compiled.kbest(scores.arc.reshape(-1), self.n_labels, values, outputs, self.threads):
             raise self._infeasible(values[0])
+        check_scores("sentence", values)
         return values, outputs
 
     def variances(self, marginals: Array) -> ArcParts:

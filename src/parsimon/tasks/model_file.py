@@ -17,6 +17,7 @@ import numpy as np
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.files import write_file
+from parsimon.magnitudes import LARGEST_WEIGHT, first_wrong, why_not
 from parsimon.tasks.kinds import find_kind, get_kind
 
 FORMAT = 2
@@ -55,9 +56,12 @@ def dump_model(model: Model, *, dtype: str = "float64") -> bytes:
 
     if dtype not in ("float64", "float32"):
         raise ParsimonError(f"weights are kept as float64 or float32, not {dtype!r}.")
+    header, tensors = get_kind(model.kind).file.take_apart(model)
+    wrong = _wrong_number({**tensors, "weights": model.weights})
+    if wrong is not None:  # before a good model is overwritten
+        raise ParsimonError(f"the model cannot be kept: {wrong}.")
     if model.weights.size and np.abs(model.weights).max() > np.finfo(dtype).max:
         raise ParsimonError("a weight is too large for float32; keep float64.")
-    header, tensors = get_kind(model.kind).file.take_apart(model)
     header = {"format": FORMAT, "kind": model.kind, **header, "info": jsonable(model.info)}
     tensors["weights"] = model.weights.astype(dtype)
     packed = {
@@ -105,7 +109,11 @@ def parse_model(content: bytes, name: str = "the model", kind: type[Any] | None 
             f"{name} is a model of a kind that this version of Parsimon does not know ({header.get('kind')})."
         )
     try:
-        model = found.file.put_together(header, load(content))
+        tensors = load(content)
+        wrong = _wrong_number(tensors)
+        if wrong is not None:
+            raise ValueError(wrong)
+        model = found.file.put_together(header, tensors)
     except (
         SafetensorError,
         KeyError,
@@ -125,6 +133,15 @@ def parse_model(content: bytes, name: str = "the model", kind: type[Any] | None 
     if kind is not None and not isinstance(model, kind):
         raise ParsimonError(f"{name} is a {found.name} model, but a {kind.kind} model is needed here.")
     return model
+
+
+def _wrong_number(tensors: dict[str, Any]) -> str | None:
+    """What is wrong with the first number that no prediction could be computed with, in any array of any kind."""
+    for name, values in tensors.items():
+        at = first_wrong(values, LARGEST_WEIGHT)
+        if at is not None:
+            return f"a number in {name} is {why_not(float(values.reshape(-1)[at]), LARGEST_WEIGHT)}"
+    return None
 
 
 def _header(content: bytes, name: str) -> dict[str, Any]:

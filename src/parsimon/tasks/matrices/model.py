@@ -110,7 +110,14 @@ class MatrixModel(LinearModel):
             raise ParsimonError(
                 f"the matrix has {X.shape[1]} columns, but the model was trained on {self.n_columns}."
             )
-        return np.asarray(X @ self.coef.T + self.intercepts)
+        with np.errstate(over="ignore", invalid="ignore"):
+            margins = np.asarray(X @ self.coef.T + self.intercepts)
+        wrong = np.flatnonzero(~np.isfinite(margins).all(axis=1))
+        if len(wrong):
+            raise ParsimonError(
+                f"row {wrong[0]} (counting from 0) has numbers that are not finite, or too large to be scored."
+            )
+        return margins
 
     def predict(self, X: Any) -> Any:
         """The class of every row, or its number."""

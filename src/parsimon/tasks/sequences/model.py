@@ -24,6 +24,7 @@ from parsimon.tasks.sequences.second_order import TagPairs
 from parsimon.weights import Weights
 
 BATCH = 1 << 21  # part scores held at a time while predicting
+ROUNDING = 1e-3  # how far from one the probabilities of a token's labels may add up
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,11 @@ class SequenceModel:
                 scores = self._given(chain, scores, given[tokens])
             log_z[chosen], parts = chain.marginals(scores)
             out[tokens] = parts.node if self.pairs is None else self.pairs.of_tags(parts.node)
+        if np.any(np.abs(out.sum(axis=1) - 1.0) > ROUNDING):
+            raise ParsimonError(
+                f"the scores are too large for probabilities (the largest log Z is {log_z.max():g}); scale the features, "
+                "or use viterbi decoding."
+            )
         return out, log_z
 
     def kbest(
