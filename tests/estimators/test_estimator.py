@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -328,7 +329,7 @@ def test_a_model_that_nothing_can_be_predicted_with_is_neither_kept_nor_read(
         assert "\n" not in str(error.value)
     fitted.model_.weights.setflags(write=True)
     fitted.model_.weights[...] = spoil(fitted.model_.weights)
-    with pytest.raises(ParsimonError, match="the model cannot be kept: a number in .* is .*; values must"):
+    with pytest.raises(ParsimonError, match=r"the model cannot be kept: a number in .* is .*; values must"):
         fitted.save(tmp_path / "model")
     assert (tmp_path / "model").read_bytes() == good
 
@@ -397,3 +398,107 @@ def test_a_docstring_without_other_sections_ends_with_the_parameters() -> None:
     text = str(Small.__doc__)
     assert text.startswith("Small.")
     assert "    tol : float or None\n        Stop when" in text
+
+
+# ---- labels of any type --------------------------------------------------------------------------------------
+
+
+class Colour(Enum):
+    RED = 1
+    BLUE = 2
+
+
+LABELLERS = ["sequences", "sequences online", "trees", "documents", "documents on a matrix", "classes"]
+LABEL_PAIRS = {
+    "whole numbers": (4, 3),
+    "numbers of numpy": (np.int64(4), np.int64(3)),
+    "truth values": (True, False),
+    "numbers": (2.0, 1.0),
+    "texts": ("4", "3"),
+}
+
+
+def relabelled(case: Case, labels: tuple[Any, Any]) -> Any:
+    """Two labels in place of those of the data, which are numbered in turn."""
+    _, y = case.data()
+    known: dict[Any, Any] = {}
+    if isinstance(y[0], list):
+        return [[known.setdefault(each, labels[len(known) % 2]) for each in sequence] for sequence in y]
+    return [known.setdefault(each, labels[len(known) % 2]) for each in y]
+
+
+def flat(predicted: Any) -> list[Any]:
+    return [each for part in predicted for each in (part if isinstance(part, list) else [part])]
+
+
+@pytest.mark.parametrize("labels", LABEL_PAIRS.values(), ids=LABEL_PAIRS)
+@pytest.mark.parametrize("name", LABELLERS)
+def test_labels_come_back_as_they_were_given(name: str, labels: tuple[Any, Any], tmp_path: Path) -> None:
+    case = CASES[name]
+    X, y = case.data()[0], relabelled(case, labels)
+    fitted = case.make().fit(X, y)
+    fitted.save(tmp_path / "model")
+    for other in (fitted, pickle.loads(pickle.dumps(fitted)), case.estimator.load(tmp_path / "model")):
+        predicted = flat(other.predict(X))
+        assert set(predicted) <= set(labels)
+        assert np.mean([a == b for a, b in zip(predicted, flat(y), strict=True)]) > 0.6
+        kind = type(labels[0])
+        assert all(
+            type(each) in (kind, np.asarray(labels[0]).dtype.type, type(np.asarray(labels[0]).item()))
+            for each in [*predicted, *other.classes_]
+        )
+        assert set(other.classes_) == set(labels)
+        assert other.score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_labels_may_be_any_objects_while_they_are_in_memory(order: int, tmp_path: Path) -> None:
+    case = CASES["sequences"]
+    X, y = case.data()[0], relabelled(case, (Colour.RED, Colour.BLUE))
+    y = [[each if order == 2 or t else None for t, each in enumerate(sequence)] for sequence in y]
+    fitted = case.make(order=order).fit(X, y)
+    copied = pickle.loads(pickle.dumps(fitted))
+    for other in (fitted, copied, copied.sparsify(), pickle.loads(pickle.dumps(copied))):
+        assert set(flat(other.predict(X))) == {Colour.RED, Colour.BLUE}
+        at = list(other.classes_).index(Colour.RED)
+        np.testing.assert_allclose(
+            other.predict_marginals(X)[0][:, at],
+            fitted.predict_marginals(X)[0][:, list(fitted.classes_).index(Colour.RED)],
+        )
+    fitted.save(tmp_path / "model")
+    loaded = SequenceLabeler.load(tmp_path / "model")
+    assert set(loaded.classes_) == {"Colour.RED", "Colour.BLUE"}  # a file has no code in it
+    assert [str(each) for each in flat(fitted.predict(X))] == flat(loaded.predict(X))
+
+
+def test_labels_of_any_type_can_be_given_and_forbidden() -> None:
+    X, y = [[{"w": "a"}, {"w": "b"}], [{"w": "b"}, {"w": "a"}]] * 5, [[1, 2], [2, 1]] * 5
+    labeler = SequenceLabeler(l1=0.1).fit(X, y)
+    for one in (2, np.int8(2), 2.0, "2"):  # by value, or by name
+        assert labeler.predict_single(X[0], given=[one, None]) == [2, 2]
+    with pytest.raises(
+        ParsimonError, match="sequence 0, token 0: the label 3 was not seen in training; known labels"
+    ):
+        labeler.predict_single(X[0], given=[3, None])
+    assert labeler.set_params(scheme=[(1, 2)]).predict(X[:1]) in ([[1, 1]], [[2, 2]])
+    assert [labels for _, labels in labeler.predict_kbest(X[:1], 2)[0]] != []
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        (float("nan"), "missing|NaN"),
+        ("a\nb", "has a line break"),
+        ("a\0", "has a line break"),
+        ("\ud800", "cannot be written as text|surrogates"),
+        ([], "the label is a list|inhomogeneous|Unknown label"),
+    ],
+)
+@pytest.mark.parametrize("name", LABELLERS)
+def test_labels_that_cannot_be_any_are_refused(name: str, label: Any, said: str) -> None:
+    case = CASES[name]
+    X, y = case.data()
+    y = [[label, *y[0][1:]], *y[1:]] if isinstance(y[0], list) else [label, *y[1:]]
+    with pytest.raises(ValueError, match=said) as error:
+        case.make().fit(X, y)
+    assert "\n" not in str(error.value)

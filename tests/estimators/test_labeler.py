@@ -138,7 +138,9 @@ def test_a_single_sequence(labeler: SequenceLabeler) -> None:
 def test_a_single_sequence_in_place_of_many_is_refused() -> None:
     X = [[{"w": "the"}, {"w": "dog"}], [{"w": "a"}, {"w": "cat"}]] * 5
     labeler = SequenceLabeler(l1=0.1).fit(X, [["D", "N"]] * 10)
-    with pytest.raises(ParsimonError, match="sequence 0 is of type dict.*put a single sentence into a list, or use"):
+    with pytest.raises(
+        ParsimonError, match=r"sequence 0 is of type dict.*put a single sentence into a list, or use"
+    ):
         labeler.predict(X[0])
     with pytest.raises(ParsimonError, match="sequence 0, token 0: a token's features must be a dict"):
         labeler.predict_single(X)

@@ -159,7 +159,9 @@ def test_the_command_line_does_not_take_trees_for_sequences(tmp_path: Path) -> N
 def test_a_single_tree() -> None:
     trees = [([("table",), ("th",), ("td",)], [-1, 0, 0]), ([("list",), ("td",)], [-1, 0])] * 5
     labels = [["X", "NAME", "VALUE"], ["X", "TEXT"]] * 5
-    labeler = TreeLabeler(TemplateSet.parse("U0:%x[0,0]\nU1:%x[parent,0]/%x[0,0]\nB"), l1=0.1).fit(trees, labels)
+    labeler = TreeLabeler(TemplateSet.parse("U0:%x[0,0]\nU1:%x[parent,0]/%x[0,0]\nB"), l1=0.1).fit(
+        trees, labels
+    )
     assert labeler.predict_single(trees[0]) == labels[0]
     assert labeler.predict_marginals_single(trees[0]).shape == (3, 4)
     with pytest.raises(ParsimonError, match="put a single tree into a list, or use predict_single"):

@@ -376,10 +376,14 @@ def test_splitting_labels_off(sequences: list[list[tuple[str, str]]]) -> None:
 
 @pytest.mark.parametrize("sequence", [{"w": "a"}, {"a", "b"}, b"a", 5])
 def test_what_is_no_list_of_tokens(sequence: Any) -> None:
-    with pytest.raises(ParsimonError, match="^sequence 1 is .*, but should be a list of tokens; put a single"):
+    with pytest.raises(
+        ParsimonError, match=r"^sequence 1 is .*, but should be a list of tokens; put a single"
+    ):
         Columns.from_sequences([["a"], sequence])
 
 
 def test_half_of_a_surrogate_pair_is_no_text() -> None:
-    with pytest.raises(ParsimonError, match=r"the columns have 'b\\udc80', but a text has half of a surrogate pair"):
+    with pytest.raises(
+        ParsimonError, match=r"the columns have 'b\\udc80', but a text has half of a surrogate pair"
+    ):
         Columns.from_sequences([["a", "b\udc80"]])

@@ -376,12 +376,16 @@ def test_matrices_are_not_for_features_by_name() -> None:
     [({"w": "a"}, "dict"), ("a b", "str"), ({"a"}, "set"), (b"a", "bytes"), (3, "int"), (None, "NoneType")],
 )
 def test_a_sentence_in_place_of_sentences_is_refused(sequence: Any, kind: str) -> None:
-    with pytest.raises(ParsimonError, match=f"^sequence 1 is of type {kind}, but it must be a list of tokens; put a"):
+    with pytest.raises(
+        ParsimonError, match=f"^sequence 1 is of type {kind}, but it must be a list of tokens; put a"
+    ):
         ItemFeatures().learn([[{}], sequence])
 
 
 def test_sentences_in_place_of_tokens_are_refused() -> None:
-    with pytest.raises(ParsimonError, match="sequence 0, token 0: a token's features must be a dict, or a list or set"):
+    with pytest.raises(
+        ParsimonError, match="sequence 0, token 0: a token's features must be a dict, or a list or set"
+    ):
         ItemFeatures().learn([[[{"w": "a"}, {"w": "b"}]]])
 
 
@@ -425,7 +429,9 @@ def test_a_number_may_change_its_dictionary() -> None:
 
 @pytest.mark.parametrize("value", [1e300, -1.7e308, 2e50])
 def test_values_that_cannot_be_computed_with_are_refused(value: float) -> None:
-    wanted = r"sequence 0, token 1: the feature 1?x? ?has the value .*; values must lie between -1e\+50 and 1e\+50"
+    wanted = (
+        r"sequence 0, token 1: the feature 1?x? ?has the value .*; values must lie between -1e\+50 and 1e\+50"
+    )
     with pytest.raises(ParsimonError, match=wanted):
         ItemFeatures().learn([[{}, {"x": value}]])
     with pytest.raises(ParsimonError, match=wanted):

@@ -105,4 +105,5 @@ def test_a_single_tree_and_parents_that_are_no_numbers(trees: Any, match: str) -
 
 def test_parents_may_be_an_array() -> None:
     links = tree_columns([(["a", "b"], np.array([1, -1], np.int16)), (["c"], [np.int64(-1)])]).links
-    assert links is not None and links.parent.tolist() == [1, -1, -1]
+    assert links is not None
+    assert links.parent.tolist() == [1, -1, -1]

@@ -16,7 +16,8 @@ from parsimon.arrays import Array, IntArray
 from parsimon.data.text.corpus import Corpus
 from parsimon.errors import ParsimonError
 from parsimon.estimators.estimator import Estimator, documented
-from parsimon.estimators.flat_weights import LinearClassifier, instance_weights
+from parsimon.estimators.flat_weights import LinearClassifier, check_classes, instance_weights
+from parsimon.label_values import LabelValues, name_of, named_labels
 from parsimon.penalties import Penalty
 from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groups import Groups
@@ -123,7 +124,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
             trained = self._fit_texts(X, classes, gold, weights, dev)
         else:
             trained = self._fit_matrix(Rows(X, y, weights), dev)
-        self.classes_ = classes  # of any type
+        self.classes_ = classes
         self.relevance_: Array | None = trained.result.relevance
         return self
 
@@ -145,8 +146,9 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
             )
         if label is not None:
             several = isinstance(label, list | tuple | np.ndarray)
-            label = [str(each) for each in label] if several else str(label)
-        return explain(model, documents, label, copies=self.relevance_ if training else None)
+            label = [name_of(each) for each in label] if several else name_of(label)
+        explained = explain(model, documents, label, copies=self.relevance_ if training else None)
+        return [_with_labels(each, model.label_values) for each in explained]
 
     # ---- what was learned --------------------------------------------------------------------------------------
 
@@ -172,7 +174,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
             classes, n_features = model.class_values, model.n_columns
             self.__dict__.pop("vocabulary_", None)  # of a fit to texts
         else:
-            classes, n_features = np.array(model.labels), len(model.words)
+            classes, n_features = np.array(model.classes), len(model.words)
             self.vocabulary_ = {word: i for i, word in enumerate(model.words)}
         super()._take(model)
         self.classes_, self.n_features_in_ = classes, n_features
@@ -192,14 +194,14 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         self, X: Any, classes: Any, gold: IntArray, weights: Array | None, dev: Any
     ) -> Trained[Any]:
         """Words of all documents keep their columns in `coef_`, also those without a weight."""
-        names = {each: str(each) for each in classes.tolist()}
-        order = list(names.values())
+        order, values = named_labels(classes.tolist())
+        names = dict(zip(classes.tolist(), order, strict=True))
         if dev is not None:
             check_consistent_length(*dev)
             dev = dev[0], [names.get(each, str(each)) for each in np.asarray(dev[1]).tolist()]
         training: DocumentTraining
         training, watch = self._watched_training()
-        data = LabelledDocuments(X, [order[i] for i in gold], weights, order)
+        data = LabelledDocuments(X, [order[i] for i in gold], weights, order, values)
         start = self._start()
         with training.started(data, watch=watch) as run:
             task = training.task(data)
@@ -250,6 +252,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         return self.model_ if self.warm_start and self.__sklearn_is_fitted__() else None
 
     def _checked(self, X: Any, y: Any, texts: bool) -> tuple[Any, Any]:
+        check_classes(y)
         if texts:
             if y is None:
                 raise ParsimonError("y is None; give the class of each document.")
@@ -293,6 +296,18 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _with_labels(explained: ExplainedDocument, values: LabelValues) -> ExplainedDocument:
+    """An explanation with labels as they were given in training."""
+    if not values:
+        return explained
+    return replace(
+        explained,
+        label=values[explained.label],
+        predicted=values[explained.predicted],
+        probabilities={values[name]: p for name, p in explained.probabilities.items()},
+    )
 
 
 def are_documents(X: Any) -> bool:

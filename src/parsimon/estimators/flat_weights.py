@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from parsimon.arrays import Array
 from parsimon.errors import ParsimonError
+from parsimon.label_values import LabelNumbers, plain
 from parsimon.tasks.matrices.linear import best_labels, log_softmax, with_first
 from parsimon.tasks.training import named_loss
 
@@ -48,6 +49,24 @@ class LinearClassifier(ClassifierMixin):
     def predict_log_proba(self, X: Any) -> Array:
         """log P(class | instance)."""
         return log_softmax(with_first(self._margins(X)))
+
+
+def check_classes(y: Any) -> None:
+    """Refuses classes that an array would change in silence: NaN among texts, and texts among numbers."""
+    labels = y.tolist() if hasattr(y, "tolist") else y
+    if not isinstance(labels, list | tuple) or any(isinstance(label, list | tuple) for label in labels):
+        return  # scikit-learn says what is wrong with it
+    numbers = LabelNumbers()
+    for i, label in enumerate(labels):
+        try:
+            numbers.add(label)
+        except ParsimonError as error:
+            raise ParsimonError(f"y[{i}]: {error}.") from None
+    kinds = sorted({type(plain(label)).__name__ for label in labels})
+    if "NoneType" in kinds:
+        raise ParsimonError("y has None; give the class of every instance.")
+    if len(kinds) > 1 and "str" in kinds:
+        raise ParsimonError(f"y has labels of the types {' and '.join(kinds)}; give all labels as one type.")
 
 
 def instance_weights(sample_weight: Any, class_weight: Any, X: Any, y: Any) -> Array | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ from parsimon.features.item_features import ItemFeatures, MatrixFeatures, Sparse
 from parsimon.features.space import FeatureSpace
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.templates import TemplateSet, as_templates
+from parsimon.label_values import name_of
 from parsimon.structures.label_schemes import Transitions
 from parsimon.tasks.options import FILES, LEARNING, RUNNING, SWITCH, option
 from parsimon.tasks.sequences.metrics import has_spans, span_f1, token_accuracy
@@ -28,7 +29,7 @@ from parsimon.tasks.sequences.training import Labelled, LabellingTraining
 VITERBI, MINIMUM_RISK = "viterbi", "minimum-risk"
 
 
-class LabelLists(list[list[str]]):
+class LabelLists(list[list[Any]]):
     """Lists of labels, of any lengths, that scikit-learn can put together as one array of lists."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -127,8 +128,8 @@ class Labeler(LabellingOptions, Estimator):
 
     # ---- predicting --------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any, *, lengths: IntArray | None = None, given: Any = None) -> list[list[str]]:
-        """The best labels; `given` fixes some of them (``None`` leaves a token free)."""
+    def predict(self, X: Any, *, lengths: IntArray | None = None, given: Any = None) -> list[list[Any]]:
+        """The best labels, as given in training; `given` fixes some of them (``None`` leaves a token free)."""
         observations, fixed = self._observe(X, lengths, given)
         ids = self.model_.decode(
             observations,
@@ -158,17 +159,17 @@ class Labeler(LabellingOptions, Estimator):
 
     def predict_kbest(
         self, X: Any, k: int = 5, *, lengths: IntArray | None = None, given: Any = None
-    ) -> list[list[tuple[float, list[str]]]]:
+    ) -> list[list[tuple[float, list[Any]]]]:
         """For every sequence its k best labellings with their log-probabilities, best first."""
         observations, fixed = self._observe(X, lengths, given)
         values, ids = self.model_.kbest(
             observations, k, threads=self.n_threads, allowed=self._allowed(), given=fixed
         )
         ends = np.cumsum(observations.lengths)
-        names = self.model_.tags
+        labels = self.model_.classes
         return [
             [
-                (float(values[r, i]), [names[y] for y in ids[r, end - length : end]])
+                (float(values[r, i]), [labels[y] for y in ids[r, end - length : end]])
                 for r in range(k)
                 if values[r, i] > -np.inf
             ]
@@ -219,7 +220,7 @@ class Labeler(LabellingOptions, Estimator):
         observations = model.observe(self._data(X, lengths), self.n_threads)
         if given is None:
             return observations, None
-        labels = Labels.from_sequences(given, names=model.tags)
+        labels = Labels.from_sequences(given, model.tags, model.label_values)
         if not np.array_equal(labels.lengths, observations.lengths):
             raise ParsimonError("given labels must have the same lengths as the sequences (None where free).")
         return observations, labels.ids
@@ -231,8 +232,16 @@ class Labeler(LabellingOptions, Estimator):
     def _take(self, model: SequenceModel) -> None:
         super()._take(model)
         self.templates_ = None
-        self.classes_ = np.array(model.tags, dtype=object)
+        self.classes_ = _classes_of(model)
         self.n_features_ = len(model.weights)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A model file has only names of labels that are neither texts nor numbers; a pickle has the labels."""
+        super().__setstate__(state)
+        if "model_" in vars(self):
+            values = {name: each for each in self.classes_ if (name := name_of(each)) is not each}
+            self.model_ = replace(self.model_, label_values=values)
+            self.classes_ = _classes_of(self.model_)
 
     @classmethod
     def _settings_of(cls, model: Any) -> dict[str, Any]:
@@ -240,6 +249,11 @@ class Labeler(LabellingOptions, Estimator):
         if isinstance(model.space, TemplateFeatures):
             settings["templates"] = model.space.templates
         return settings
+
+
+def _classes_of(model: SequenceModel) -> Any:
+    """What is predicted, as an array of objects."""
+    return np.fromiter(model.classes, dtype=object, count=len(model.classes))
 
 
 def joined(known: TemplateSet, new: TemplateSet) -> TemplateSet:

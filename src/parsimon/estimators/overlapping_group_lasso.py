@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_X_y, validate_data
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.estimators.estimator import Estimator, documented
-from parsimon.estimators.flat_weights import LinearClassifier, instance_weights
+from parsimon.estimators.flat_weights import LinearClassifier, check_classes, instance_weights
 from parsimon.losses import Loss
 from parsimon.penalties.groups import Groups
 from parsimon.solvers import Status
@@ -131,6 +131,8 @@ class BaseOverlappingGroupLasso(MatrixOptions, Estimator):
         return Rows(X, y, instance_weights(sample_weight, None, X, y))
 
     def _checked_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        if not self.numbers:
+            check_classes(y)
         X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64, y_numeric=self.numbers)
         return self._rows(X, y, sample_weight)
 
@@ -226,6 +228,7 @@ class OverlappingGroupLassoClassifier(LinearClassifier, BaseOverlappingGroupLass
 
         `dev` is a pair (X, y) for early stopping: the weights with the best score on it are kept.
         """
+        check_classes(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         classes, _ = numbered(y)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from parsimon.arrays import Array
 from parsimon.estimators.estimator import documented
+from parsimon.estimators.flat_weights import check_classes
 from parsimon.estimators.overlapping_group_lasso import (
     BaseOverlappingGroupLasso,
     OverlappingGroupLassoClassifier,
@@ -164,6 +165,7 @@ class OverlappingGroupLassoClassifierCV(_ByCrossValidation, OverlappingGroupLass
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: tuple[Any, Any] | None = None) -> Self:
         """Chooses alpha, and learns from the rows of X and their classes; `dev` is for the last fit."""
+        check_classes(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         classes, _ = numbered(y)

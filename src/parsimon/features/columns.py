@@ -13,6 +13,7 @@ import io
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast, overload
 
@@ -22,6 +23,7 @@ from parsimon._core import ColumnReader, StringTable
 from parsimon.arrays import IntArray
 from parsimon.errors import ParsimonError
 from parsimon.features.links import Links
+from parsimon.label_values import LabelNumbers, LabelValues, labels_of
 
 BLOCK = 1 << 21  # bytes read at a time
 
@@ -155,13 +157,24 @@ class Columns(Sequence["Columns"]):
         return whole
 
 
-class Labels(Sequence[list[str | None]]):
-    """Label sequences as ids. ``None`` (id −1) marks a token whose label is unknown."""
+class Labels(Sequence[list[Any]]):
+    """Label sequences as ids. ``None`` (id −1) marks a token whose label is unknown.
 
-    def __init__(self, ids: IntArray, lengths: IntArray, names: Sequence[str]) -> None:
+    Labels that are no texts are in `values`, by their names.
+
+    >>> from parsimon.features.columns import Labels
+    >>> y = Labels.from_sequences([[3, None], [1]])
+    >>> y.names, y.ids.tolist(), list(y)
+    (('3', '1'), [0, -1, 1], [[3, None], [1]])
+    """
+
+    def __init__(
+        self, ids: IntArray, lengths: IntArray, names: Sequence[str], values: LabelValues | None = None
+    ) -> None:
         self.ids = ids  # (n_tokens,) int32
         self.lengths = lengths
         self.names = tuple(names)
+        self.values: LabelValues = values or {}
 
     def content(self) -> Iterator[Any]:
         """What tells it apart, for fingerprints."""
@@ -171,55 +184,51 @@ class Labels(Sequence[list[str | None]]):
         return len(self.lengths)
 
     @overload
-    def __getitem__(self, which: int) -> list[str | None]: ...
+    def __getitem__(self, which: int) -> list[Any]: ...
     @overload
     def __getitem__(self, which: slice) -> Labels: ...
     def __getitem__(self, which: Any) -> Any:
         chosen, tokens = choose(self.lengths, which)
         ids = self.ids[tokens]
         if isinstance(which, int | np.integer):
-            return [self.names[y] if y >= 0 else None for y in ids]
-        return Labels(ids, self.lengths[chosen], self.names)
+            return [self._labels[y] for y in ids]
+        return Labels(ids, self.lengths[chosen], self.names, self.values)
 
-    def __iter__(self) -> Iterator[list[str | None]]:
-        at = 0
+    def __iter__(self) -> Iterator[list[Any]]:
+        at, labels = 0, self._labels
         for length in self.lengths.tolist():
-            yield [self.names[y] if y >= 0 else None for y in self.ids[at : at + length].tolist()]
+            yield [labels[y] for y in self.ids[at : at + length].tolist()]
             at += length
+
+    @property
+    def _labels(self) -> list[Any]:
+        """The labels by number; None is the last, so that −1 leads there."""
+        return [*labels_of(self.names, self.values), None]
 
     @classmethod
     def from_sequences(
-        cls, sequences: Iterable[Sequence[str | None]], names: Sequence[str] | None = None
+        cls,
+        sequences: Iterable[Sequence[Any]],
+        names: Sequence[str] | None = None,
+        values: LabelValues | None = None,
     ) -> Labels:
-        """Label sequences from strings, numbered by `names` or in order of first appearance."""
+        """Label sequences, numbered by `names` (with their `values`) or in order of first appearance."""
         if isinstance(sequences, Labels):
             if names is None or tuple(names) == sequences.names:
                 return sequences
             return sequences.renumbered(names)
-        number: dict[str, int] = {name: i for i, name in enumerate(names or ())}
-        fixed = names is not None
+        numbers = LabelNumbers(names or (), values)
+        number = numbers.add if names is None else partial(_known, numbers)
         ids: list[int] = []
         lengths: list[int] = []
-        for i, sequence in enumerate(sequences):
-            if isinstance(sequence, str):
-                raise ParsimonError(
-                    f"the labels of sequence {i} are a single string; they should be a list with one label per token."
-                )
-            for t, label in enumerate(sequence):
-                if label is None:
-                    ids.append(-1)
-                    continue
-                name = str(label)
-                if name not in number:
-                    if fixed:
-                        raise ParsimonError(
-                            f"sequence {i}, token {t}: the label {name!r} was not seen in training; "
-                            f"known labels are {', '.join(number)}."
-                        )
-                    number[name] = len(number)
-                ids.append(number[name])
+        for i, sequence in enumerate(_lists_of_labels(sequences)):
+            try:
+                for label in sequence:
+                    ids.append(-1 if label is None else number(label))
+            except ParsimonError as error:
+                raise ParsimonError(f"sequence {i}, token {len(ids) - sum(lengths)}: {error}.") from None
             lengths.append(len(sequence))
-        return cls(np.array(ids, np.int32), np.array(lengths, np.int32), list(number))
+        return cls(np.array(ids, np.int32), np.array(lengths, np.int32), numbers.names, numbers.values)
 
     def renumbered(self, names: Sequence[str]) -> Labels:
         """The same labels, numbered by another list of names; a label that is not in the list is an error."""
@@ -230,7 +239,36 @@ class Labels(Sequence[list[str | None]]):
                 f"the label {unknown[0]!r} was not seen in training; known labels are {', '.join(names)}."
             )
         new = np.array([number.get(name, -1) for name in self.names] + [-1], np.int32)
-        return Labels(new[self.ids], self.lengths, names)
+        return Labels(new[self.ids], self.lengths, names, self.values)
+
+
+def _lists_of_labels(sequences: Iterable[Any]) -> Iterator[Sequence[Any]]:
+    """The label sequences, if they are lists."""
+    if isinstance(sequences, str | bytes | dict | set | frozenset) or not hasattr(sequences, "__iter__"):
+        raise ParsimonError(
+            f"y is of type {type(sequences).__name__}, but should be a list with the labels of each sequence."
+        )
+    for i, sequence in enumerate(sequences):
+        if isinstance(sequence, str):
+            raise ParsimonError(
+                f"the labels of sequence {i} are a single string; they should be a list with one label per token."
+            )
+        listed = hasattr(sequence, "__len__") and hasattr(sequence, "__iter__")
+        if not listed or isinstance(sequence, bytes | dict | set | frozenset):
+            raise ParsimonError(
+                f"the labels of sequence {i} are {sequence!r}; they should be a list with one label per token."
+            )
+        yield sequence
+
+
+def _known(numbers: LabelNumbers, label: Any) -> int:
+    """The number of a label of training."""
+    number = numbers.find(label)
+    if number is None:
+        raise ParsimonError(
+            f"the label {label!r} was not seen in training; known labels are {', '.join(numbers.names)}"
+        )
+    return number
 
 
 def writable(text: str) -> bool:

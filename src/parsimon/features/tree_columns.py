@@ -25,7 +25,9 @@ def tree_columns(trees: Iterable[tuple[Sequence[Any], Sequence[int]]]) -> Column
     """
     nodes, parents = [], []
     for i, tree in enumerate(trees):
-        if not (isinstance(tree, tuple | list) and len(tree) == 2 and all(hasattr(e, "__len__") for e in tree)):
+        if not (
+            isinstance(tree, tuple | list) and len(tree) == 2 and all(hasattr(e, "__len__") for e in tree)
+        ):
             raise ParsimonError(
                 f"tree {i} must be a pair of lists (the nodes, and the parent of each node); put a single tree into a "
                 "list, or use predict_single."
@@ -40,7 +42,7 @@ def tree_columns(trees: Iterable[tuple[Sequence[Any], Sequence[int]]]) -> Column
     return with_parents(columns, np.concatenate([np.zeros(0, np.int64), *parents]))
 
 
-def _parents(tree: int, given: Sequence[int]) -> IntArray:
+def _parents(tree: int, given: Any) -> IntArray:
     """The parents of the nodes of a tree, if they are whole numbers."""
     if isinstance(given, np.ndarray) and given.dtype.kind == "i":
         return given.astype(np.int64).reshape(-1)

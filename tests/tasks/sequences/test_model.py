@@ -95,7 +95,11 @@ def test_how_many_columns_are_needed() -> None:
 
 @pytest.mark.parametrize(
     ("size", "said"),
-    [(np.nan, "are not numbers"), (1e250, "too large to compute with"), (1e60, "too large for probabilities")],
+    [
+        (np.nan, "are not numbers"),
+        (1e250, "too large to compute with"),
+        (1e60, "too large for probabilities"),
+    ],
 )
 def test_scores_that_cannot_be_computed_with_are_refused(size: float, said: str) -> None:
     large = replace(model(), weights=model().weights * size)

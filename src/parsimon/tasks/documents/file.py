@@ -8,13 +8,20 @@ import numpy as np
 
 from parsimon.arrays import IntArray
 from parsimon.data.text.reader import TextReader
+from parsimon.label_values import values_for_file, values_from_file
 from parsimon.tasks.documents.model import DocumentModel
 from parsimon.tasks.documents.packed_strings import pack_strings, unpack_strings
 
 
 def take_apart(model: DocumentModel) -> tuple[dict[str, Any], dict[str, Any]]:
     """The header of a model file, and all arrays except the weights."""
-    header = {"labels": list(model.labels), "values": model.values, "reader": model.reader.settings()}
+    header: dict[str, Any] = {
+        "labels": list(model.labels),
+        "values": model.values,
+        "reader": model.reader.settings(),
+    }
+    if values := values_for_file(model.label_values):
+        header["label_values"] = values
     tensors: dict[str, Any] = {"bias": model.bias}
     tensors["words.text"], tensors["words.length"] = pack_strings(model.known)
     if model.all_idf is not None:
@@ -30,14 +37,12 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> DocumentMod
         raise ValueError("a word is there twice")
     weights, bias = (tensors[name].astype(np.float64) for name in ("weights", "bias"))
     idf = tensors["idf"].astype(np.float64) if "idf" in tensors else None
-    for values in (weights, bias, *(() if idf is None else (idf,))):
-        if not np.isfinite(values).all():
-            raise ValueError("a number is not finite")
     if weights.ndim != 2 or bias.ndim != 1 or (idf is not None) != (header["values"] == "tf-idf"):
         raise ValueError("weights must be a table, biases a vector, and idf is there with tf-idf")
     weighed = known if idf is None else [known[i] for i in _places(tensors["weighed"], len(known))]
+    labels = tuple(str(label) for label in header["labels"])
     return DocumentModel(
-        tuple(str(label) for label in header["labels"]),
+        labels,
         tuple(weighed),
         weights,
         bias,
@@ -46,6 +51,7 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> DocumentMod
         all_words=() if idf is None else tuple(known),
         all_idf=idf,
         info=dict(header["info"]),
+        label_values=values_from_file(header.get("label_values", {}), labels),
     )
 
 

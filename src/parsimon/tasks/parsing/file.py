@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.tasks.parsing.model import ParserModel
 from parsimon.tasks.sequences import file as sequence_file
@@ -49,10 +47,6 @@ def _under(name: str, tensors: dict[str, Any]) -> dict[str, Any]:
 
 def _model(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
     model = sequence_file.put_together({**header, "info": {}}, tensors)
-    if (
-        not isinstance(model.space, ArcFeatures)
-        or model.index.pair.n_features
-        or not np.isfinite(model.weights).all()
-    ):
+    if not isinstance(model.space, ArcFeatures) or model.index.pair.n_features:
         raise ValueError("these are no features of arcs")
     return model

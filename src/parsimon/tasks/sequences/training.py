@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from parsimon.features.node_kinds import NodeKinds
 from parsimon.features.observations import Observations
 from parsimon.features.space import FeatureSpace
 from parsimon.features.template_features import TemplateFeatures
+from parsimon.label_values import LabelValues
 from parsimon.losses import get_loss
 from parsimon.problem import Batch, InMemoryProblem
 from parsimon.selection import Candidates, Growth, Selected
@@ -252,6 +253,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
             y.names,
             problem,
             observations.n_tokens,
+            label_values=data.y.values,
             pairs=pairs,
             below=below,
             kinds=data.kinds,
@@ -315,6 +317,7 @@ class SequenceTask:
     pairs: TagPairs | None = None  # what labels are made of, if they are pairs of tags
     below: Transitions | None = None  # in trees with steps from siblings: which labels may be below which
     kinds: NodeKinds | None = None  # in trees: which labels a node may have
+    label_values: LabelValues = field(default_factory=dict)  # of tags that are no texts
     metric: str = "auto"  # of development data
     n_threads: int = 1
 
@@ -326,7 +329,8 @@ class SequenceTask:
     def model(self, result: Result, info: dict[str, Any]) -> SequenceModel:
         """The model with the weights of a result."""
         order = 1 if self.pairs is None else 2
-        return SequenceModel.from_weights(self.labels, self.space, self.index, result.weights, info, order)
+        model = SequenceModel.from_weights(self.labels, self.space, self.index, result.weights, info, order)
+        return replace(model, label_values=self.label_values)
 
     def facts(self) -> dict[str, Any]:
         """What the model records about the data."""
