@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from parsimon.arrays import Array
 from parsimon.errors import ParsimonError
+
+if TYPE_CHECKING:
+    from parsimon.arrays import Array
 
 # Of data and options: squares and products of such numbers, and sums of those, do not overflow.
 LARGEST = 1e50
@@ -32,6 +32,8 @@ def why_not(value: float, largest: float = LARGEST) -> str:
 
 def first_wrong(values: Any, largest: float = LARGEST) -> int | None:
     """The flat position of the first number that is too large or no number, if there is one."""
+    import numpy as np  # options need the limits only, and must load quickly
+
     numbers = np.asarray(values).reshape(-1)
     if numbers.dtype.kind != "f" or not numbers.size:
         return None

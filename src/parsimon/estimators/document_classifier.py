@@ -207,7 +207,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
             task = training.task(data)
             known = start if isinstance(start, DocumentModel) else None
             trained = training.learn(task, run, dev=dev, start=known)
-        self._take(trained.model)
+        self._learnt(trained.model)
         self.vocabulary_ = {word: i for i, word in enumerate(task.bag.words)}
         self.n_features_in_ = len(task.bag.words)
         return trained
@@ -222,7 +222,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         trained = self._matrix_training(training, rows.X.shape[1]).run(
             rows, dev=dev, start=start if isinstance(start, MatrixModel) else None, watch=watch
         )
-        self._take(trained.model)
+        self._learnt(trained.model)
         return trained
 
     def _matrix_training(self, training: DocumentTraining, n_columns: int) -> MatrixTraining:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_X_y, validate_data
 
@@ -19,7 +17,6 @@ from parsimon.estimators.estimator import Estimator, documented
 from parsimon.estimators.flat_weights import LinearClassifier, check_classes, instance_weights
 from parsimon.losses import Loss
 from parsimon.penalties.groups import Groups
-from parsimon.solvers import Status
 from parsimon.tasks.matrices.column_groups import as_groups
 from parsimon.tasks.matrices.inspect import active_groups
 from parsimon.tasks.matrices.model import MatrixModel
@@ -111,16 +108,7 @@ class BaseOverlappingGroupLasso(MatrixOptions, Estimator):
 
     def _learn(self, rows: Rows, dev: tuple[Any, Any] | None) -> None:
         start = self.model_ if self.warm_start and self.__sklearn_is_fitted__() else None
-        trained = self._fit(rows, dev=self._checked_dev(dev), start=start)
-        if trained.result.status is Status.ITERATIONS:
-            gap = trained.result.gap
-            far = "" if gap is None else f": the objective may be {gap:.2g} above it"
-            warnings.warn(
-                f"{type(self).__name__} is not at its optimum after {self.max_iter} iterations{far}; increase "
-                "max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self._fit(rows, dev=self._checked_dev(dev), start=start)
 
     def _training(self, **more: Any) -> Any:
         self.check()  # an estimator has fewer losses than the training

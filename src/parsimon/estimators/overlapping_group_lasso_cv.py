@@ -84,9 +84,9 @@ class _ByCrossValidation(BaseOverlappingGroupLasso):
             self.alpha_ = float(self.alphas_[best])
             if early is None:
                 chosen = replace(training, alpha=self.alpha_)
-                self._take(chosen.train(rows, run, dev=self._checked_dev(dev)).model)
+                self._learnt(chosen.train(rows, run, dev=self._checked_dev(dev)).model)
             else:
-                self._take(replace(models[best], info={**models[best].info, "status": early}))
+                self._learnt(replace(models[best], info={**models[best].info, "status": early}))
         return scores
 
     def _strengths(self, training: MatrixTraining, rows: Rows, run: Run) -> Array:

@@ -89,7 +89,7 @@ class Arborescence:
         self.sentence: IntArray = np.repeat(np.arange(len(lengths)), lengths)  # (n_tokens,)
         self._n_heads: IntArray = np.repeat(lengths + 1, lengths)  # (n_tokens,): how many arcs enter each
         self._first_arc: IntArray = np.cumsum(self._n_heads) - self._n_heads
-        self.compiled = _core.Arborescences(self.offsets, projective, single_root)
+        self.compiled = _core.Arborescences(self.offsets, bool(projective), bool(single_root))
 
     @property
     def n_labels(self) -> int:
