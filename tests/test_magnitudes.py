@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from parsimon.errors import ParsimonError
-from parsimon.magnitudes import LARGEST, LARGEST_SCORE, LARGEST_WEIGHT, check_scores, first_wrong, why_not
+from parsimon.magnitudes import (
+    LARGEST,
+    LARGEST_SCORE,
+    LARGEST_WEIGHT,
+    check_scores,
+    checked_weights,
+    first_wrong,
+    why_not,
+)
 
 
 @pytest.mark.parametrize(
@@ -65,3 +73,20 @@ def test_scores_without_a_best(score: float, sentence: str) -> None:
     check_scores("tree", fine, np.zeros((0, 2)))
     with pytest.raises(ParsimonError, match=sentence):
         check_scores("tree", fine, np.array([0.0, score, 1.0]))
+
+
+@pytest.mark.parametrize(
+    "given", [[1.0], [[1.0, 2.0]], [1.0, -1.0], [1.0, np.nan], [1e300, 1.0], ["a", "b"], "ab", 3]
+)
+def test_weights_that_instances_cannot_have(given: Any) -> None:
+    with pytest.raises(
+        ParsimonError, match="^sequence weights must be finite and not negative, one for every sequence"
+    ):
+        checked_weights(given, 2, "sequence")
+
+
+def test_weights_of_instances() -> None:
+    assert checked_weights(None, 2, "sequence") is None
+    weights = checked_weights([1, 0], 2, "sequence")
+    assert weights is not None
+    assert weights.tolist() == [1.0, 0.0]

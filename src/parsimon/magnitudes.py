@@ -43,6 +43,24 @@ def first_wrong(values: Any, largest: float = LARGEST) -> int | None:
     return int(np.flatnonzero(~(np.abs(numbers.astype(np.float64)) <= largest))[0])
 
 
+def checked_weights(given: Any, n: int, instance: str) -> Array | None:
+    """How much each of n instances (such as a ``sequence``) counts; None if each counts once."""
+    import numpy as np
+
+    if given is None:
+        return None
+    wrong = ParsimonError(
+        f"{instance} weights must be finite and not negative, one for every {instance}, and {LARGEST:g} at most."
+    )
+    try:
+        weights = np.asarray(given, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise wrong from None
+    if weights.shape != (n,) or first_wrong(weights) is not None or np.any(weights < 0):
+        raise wrong
+    return weights
+
+
 def check_scores(instance: str, *scores: Array) -> None:
     """Refuses scores of an `instance` (a sequence, a tree, …) of which none is the best: NaN, or far too large ones.
 

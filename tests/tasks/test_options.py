@@ -435,7 +435,7 @@ def test_impossible_numbers_of_threads(value: Any) -> None:
             estimator(n_jobs=value).check()
 
 
-@pytest.mark.parametrize("name", ["solver", "penalty", "loss", "selection", "growth"])
+@pytest.mark.parametrize("name", ["solver", "penalty", "loss", "selection", "growth", "reader"])
 @pytest.mark.parametrize("value", [-1, math.nan, "no such name", True, [1], ElasticNet, None])
 def test_options_that_are_objects_refuse_others(name: str, value: Any) -> None:
     for estimator in all_estimators():

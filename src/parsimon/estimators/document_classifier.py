@@ -110,6 +110,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
 
         `dev` is a pair (X, y) for early stopping: the weights with the best score on it are kept.
         """
+        self.check()
         texts = are_documents(X)
         X, y = self._checked(X, y, texts)
         classes, gold = numbered(y)

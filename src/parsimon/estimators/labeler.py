@@ -19,6 +19,7 @@ from parsimon.features.space import FeatureSpace
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.templates import TemplateSet, as_templates
 from parsimon.label_values import name_of
+from parsimon.magnitudes import checked_weights
 from parsimon.structures.label_schemes import Transitions
 from parsimon.tasks.options import FILES, LEARNING, RUNNING, SWITCH, option
 from parsimon.tasks.sequences.metrics import has_spans, span_f1, token_accuracy
@@ -74,9 +75,9 @@ class Labeler(LabellingOptions, Estimator):
     def _labelled(
         self, X: Any, y: Any, lengths: IntArray | None = None, sample_weight: Array | None = None
     ) -> Labelled:
-        data = self._data(X, lengths)
-        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-        return Labelled(self._space_of(data), data, Labels.from_sequences(y), weights)
+        data, labels = self._data(X, lengths), Labels.from_sequences(y)
+        weights = checked_weights(sample_weight, len(labels), "sequence")
+        return Labelled(self._space_of(data), data, labels, weights)
 
     def partial_fit(
         self,

@@ -80,8 +80,8 @@ class Arborescence:
                 f"there are {len(lengths)} sentences; give as many weights, all of them finite."
             )
         self.lengths = lengths
-        self.projective = projective
-        self.single_root = single_root
+        self.projective = bool(projective)
+        self.single_root = bool(single_root)
         self.weights = weights
         self.threads = threads
         self.first = 0  # the number of the first sentence, for messages
@@ -89,7 +89,7 @@ class Arborescence:
         self.sentence: IntArray = np.repeat(np.arange(len(lengths)), lengths)  # (n_tokens,)
         self._n_heads: IntArray = np.repeat(lengths + 1, lengths)  # (n_tokens,): how many arcs enter each
         self._first_arc: IntArray = np.cumsum(self._n_heads) - self._n_heads
-        self.compiled = _core.Arborescences(self.offsets, bool(projective), bool(single_root))
+        self.compiled = _core.Arborescences(self.offsets, self.projective, self.single_root)
 
     @property
     def n_labels(self) -> int:

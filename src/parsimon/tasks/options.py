@@ -37,8 +37,13 @@ SECTIONS = (FILES, LEARNING, SENTENCES, WORDS, CHOOSING, GROWING, STOPPING, SAFE
 MOST_THREADS = 1024
 # What options that may be objects must have, whatever their classes.
 ABILITIES = {
-    "solver": "iterate", "penalty": "bind", "loss": "bind", "selection": "select", "growth": "schedule"
-}  # fmt: skip
+    "solver": "iterate",
+    "penalty": "bind",
+    "loss": "bind",
+    "selection": "select",
+    "growth": "schedule",
+    "reader": "read",
+}
 
 INTEGER, NUMBER, TEXT, SWITCH, SIZE, FILE = "integer", "number", "text", "switch", "size", "file"
 
@@ -282,7 +287,7 @@ class TrainingOptions:
                 raise ParsimonError(f"{name} must be {each.wanted}, not None.")
             if name != "random_state":
                 each.check(name, given)
-            if each.choices is not None and given is not None:
+            if each.choices is not None and (given is not None or not optional):
                 names_only = annotations[name] in ("str", "str | None")  # and no objects
                 if given not in each.choices if isinstance(given, str) else names_only:
                     raise ParsimonError(

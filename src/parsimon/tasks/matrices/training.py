@@ -12,6 +12,7 @@ from parsimon.arrays import Array, IntArray
 from parsimon.designs.flat import FlatDesign
 from parsimon.errors import ParsimonError
 from parsimon.label_values import named_labels
+from parsimon.magnitudes import first_wrong, why_not
 from parsimon.penalties import ElasticNet, GroupLasso, OverlappingGroupLasso, Penalty, never_dropped
 from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groups import Groups
@@ -334,8 +335,9 @@ def checked_rows(X: Any, y: Any) -> Any:
     if outputs.shape != X.shape[:1]:
         raise ParsimonError(f"X has {X.shape[0]} rows, so y must have as many outputs, one for each.")
     for name, values in (("X", X.data if is_sparse(X) else X), ("y", outputs)):
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise ParsimonError(f"{name} has a number that is not finite.")
+        at = first_wrong(values)
+        if at is not None:
+            raise ParsimonError(f"{name} has the number {why_not(float(values.reshape(-1)[at]))}.")
     return X
 
 

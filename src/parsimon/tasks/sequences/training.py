@@ -21,6 +21,7 @@ from parsimon.features.space import FeatureSpace
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.label_values import LabelValues
 from parsimon.losses import get_loss
+from parsimon.magnitudes import checked_weights
 from parsimon.problem import Batch, InMemoryProblem
 from parsimon.selection import Candidates, Growth, Selected
 from parsimon.selection.growth import Growing, Grown
@@ -230,15 +231,11 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         )
 
     def _task_of(self, space: FeatureSpace, observations: Observations, data: Labelled) -> SequenceTask:
-        y, weights = data.y, data.weights
+        y, weights = data.y, checked_weights(data.weights, len(data.y), "sequence")
         check_labels(observations, y)
         pairs = self._pairs(y)
         y = y if pairs is None else pairs.encode(y)
         index = self._candidate_features(space, observations, y)
-        if weights is not None and (
-            len(weights) != len(y) or not np.all(np.isfinite(weights)) or np.any(weights < 0)
-        ):
-            raise ParsimonError("sequence weights must be finite and not negative, one for every sequence.")
         features = FeatureTable(space, index, y.names)
         penalty = self.chosen_penalty.bind(features)
         if not self.penalize_bias:
