@@ -80,7 +80,7 @@ def test_scores_without_a_best(score: float, sentence: str) -> None:
 )
 def test_weights_that_instances_cannot_have(given: Any) -> None:
     with pytest.raises(
-        ParsimonError, match="^sequence weights must be finite and not negative, one for every sequence"
+        ParsimonError, match=r"^sequence weights must be finite and not negative, one for every"
     ):
         checked_weights(given, 2, "sequence")
 

@@ -50,13 +50,16 @@ def checked_weights(given: Any, n: int, instance: str) -> Array | None:
     if given is None:
         return None
     wrong = ParsimonError(
-        f"{instance} weights must be finite and not negative, one for every {instance}, and {LARGEST:g} at most."
+        f"{instance} weights must be finite and not negative, one for every {instance}, not all zero, and "
+        f"{LARGEST:g} at most."
     )
     try:
         weights = np.asarray(given, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise wrong from None
     if weights.shape != (n,) or first_wrong(weights) is not None or np.any(weights < 0):
+        raise wrong
+    if n and not weights.any():
         raise wrong
     return weights
 

@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from changed_models import changed, tensor
 from labelled_words import LABELS, TEMPLATES, WORDS
@@ -502,3 +503,123 @@ def test_labels_that_cannot_be_any_are_refused(name: str, label: Any, said: str)
     with pytest.raises(ValueError, match=said) as error:
         case.make().fit(X, y)
     assert "\n" not in str(error.value)
+
+
+# ---- data that no estimator can take -------------------------------------------------------------------------
+
+WRONG_X = {
+    "None": None,
+    "a number": 0,
+    "a text": "abc",
+    "a dict": {"a": 1},
+    "a list of None": [None],
+    "NaN": float("nan"),
+    "a generator": (each for each in ()),
+}
+WRONG_WEIGHTS = {
+    "NaN": [np.nan],
+    "negative": [-1.0],
+    "infinite": [np.inf],
+    "texts": ["a"],
+    "none at all": [],
+    "nested": [[1.0]],
+    "zeros": [0.0],
+    "a dict": {},
+    "too large": [10**400],
+}
+
+
+def refused_in_one_line(act: Callable[[], object]) -> str:
+    with pytest.raises(ValueError, match=r"\S") as error:  # a ParsimonError, or scikit-learn's own
+        act()
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@every_kind_and_choice
+def test_what_is_no_data_is_refused(case: Case) -> None:
+    _, *y = case.data()
+    for wrong in (*WRONG_X.values(), []):
+        refused_in_one_line(lambda wrong=wrong: case.make().fit(wrong, *y))
+    if case.predict != "marginals":
+        fitted = case.fit()
+        for wrong in WRONG_X.values():
+            refused_in_one_line(lambda wrong=wrong: fitted.predict(wrong))
+
+
+@every_kind_and_choice
+def test_outputs_that_do_not_fit_are_refused(case: Case) -> None:
+    X, *outputs = case.data()
+    if not outputs:
+        return
+    y = list(outputs[0])
+    nan = [float("nan")] * len(y)
+    for wrong in (None, [], y[:-1], [*y, y[0]], 0, "abc", {}, nan, [None] * len(y), [object] * (len(y) - 1)):
+        refused_in_one_line(lambda wrong=wrong: case.make().fit(X, wrong))
+        if isinstance(wrong, list) and wrong != nan and None not in wrong:
+            refused_in_one_line(lambda wrong=wrong: case.fit().score(X, wrong))
+    for dev in (0, (X,), (None, None), (X, y[:-1]), "ab"):
+        refused_in_one_line(lambda dev=dev: case.make().fit(X, y, dev=dev))
+
+
+@every_kind_and_choice
+@pytest.mark.parametrize("weight", WRONG_WEIGHTS.values(), ids=WRONG_WEIGHTS)
+def test_weights_of_samples_that_are_none(case: Case, weight: Any) -> None:
+    data = case.data()
+    given = weight * len(data[0]) if isinstance(weight, list) else weight
+    refused_in_one_line(lambda: case.make().fit(*data, sample_weight=given))
+
+
+@every_kind_and_choice
+def test_nothing_is_predicted_before_there_is_a_model(case: Case) -> None:
+    X = case.data()[0]
+    if case.predict == "marginals":
+        asked = [case.make().marginals, case.make().most_likely, lambda: case.make().score_samples(X)]
+    else:
+        asked = [lambda: case.make().predict(X), lambda: case.make().score(*case.data())]
+    for ask in asked:
+        with pytest.raises(NotFittedError, match="is not fitted yet; call fit first"):
+            ask()
+
+
+@pytest.mark.parametrize("name", ["documents on a matrix", "classes", "numbers"])
+def test_the_wrong_number_of_columns(name: str) -> None:
+    fitted, X = CASES[name].fit(), CASES[name].data()[0]
+    for wrong in (X[:, :3], X[0], X[:, :, None], np.full_like(X, np.nan), np.hstack([X, X])):
+        refused_in_one_line(lambda wrong=wrong: fitted.predict(wrong))
+    assert "too large to be scored" in refused_in_one_line(
+        lambda: fitted.predict(np.full_like(X, 1.7e308) * X)
+    )
+
+
+# ---- fits that end early -------------------------------------------------------------------------------------
+
+
+@every_kind
+def test_a_fit_that_ends_at_a_limit_warns_at_the_line_of_its_user(case: Case) -> None:
+    online = "solver" in case.settings or case.estimator is DependencyParser
+    limits: list[tuple[dict[str, Any], str]] = [({"time_limit": 1e-9}, "at its time limit of 1e-09 s")]
+    if not online:
+        limits.append(({"max_iter": 1}, "after 1 iterations"))
+    for limit, said in limits:
+        name = next(iter(limit))
+        wanted = f"{case.estimator.__name__} is not at its optimum {said}.*; increase {name} or tol"
+        with pytest.warns(ConvergenceWarning, match=wanted) as caught:
+            case.fit(**limit)
+        assert [Path(each.filename).name for each in caught] == [Path(__file__).name]
+
+
+@every_kind_and_choice
+def test_a_fit_that_comes_to_its_end_does_not_warn(case: Case) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        fitted = case.fit()
+        CASES["documents"].make(stopping="paper", max_iter=2).fit(
+            *documents()
+        )  # so many rounds are the method
+        pickle.loads(pickle.dumps(fitted))
+
+
+def test_a_choice_of_the_strength_that_is_cut_short_warns() -> None:
+    with pytest.warns(ConvergenceWarning, match="at its time limit"):
+        CHOOSING["classes, chosen"].fit(time_limit=1e-9)

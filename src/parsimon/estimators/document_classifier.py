@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length
 
 from parsimon.arrays import Array, IntArray
 from parsimon.data.text.corpus import Corpus
 from parsimon.errors import ParsimonError
-from parsimon.estimators.estimator import Estimator, documented
-from parsimon.estimators.flat_weights import LinearClassifier, check_classes, instance_weights
+from parsimon.estimators.estimator import Estimator, check_pair, documented
+from parsimon.estimators.flat_weights import LinearClassifier, check_classes, instance_weights, validated
 from parsimon.label_values import LabelValues, name_of, named_labels
 from parsimon.penalties import Penalty
 from parsimon.penalties.group_lasso import GroupPenalty
@@ -111,6 +111,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         `dev` is a pair (X, y) for early stopping: the weights with the best score on it are kept.
         """
         self.check()
+        check_pair(dev)
         texts = are_documents(X)
         X, y = self._checked(X, y, texts)
         classes, gold = numbered(y)
@@ -216,7 +217,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
     def _fit_matrix(self, rows: Rows, dev: Any) -> Trained[Any]:
         if dev is not None:
             check_consistent_length(*dev)
-            other = validate_data(self, dev[0], reset=False, accept_sparse="csr", dtype=np.float64)
+            other = validated(self, dev[0], reset=False, accept_sparse="csr", dtype=np.float64)
             dev = other, dev[1]
         start = self._start()
         training, watch = self._watched_training()
@@ -260,7 +261,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
         else:
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         return X, np.asarray(y)
 
@@ -282,14 +283,14 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         if texts != isinstance(model, DocumentModel):
             fitted, given = ("a matrix", "documents") if texts else ("documents", "a matrix")
             if not texts:  # what is wrong with it as a matrix matters more
-                validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+                validated(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
             raise ParsimonError(
                 f"the classifier was fitted to {fitted}, but X has {given}; give the same form."
             )
         if isinstance(model, DocumentModel):
             scores = model.scores(model.read(X))
             return scores[:, 1:] if len(self.classes_) == 2 else scores
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        X = validated(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         margins: Array = model.margins(X)
         return margins
 
@@ -317,6 +318,8 @@ def are_documents(X: Any) -> bool:
         raise ParsimonError("X is a Corpus; give the documents, which the classifier's reader reads.")
     if isinstance(X, str):
         raise ParsimonError("X is a single string; give a list of documents.")
+    if isinstance(X, dict | set | frozenset | bytes) and X and isinstance(next(iter(X)), str):
+        raise ParsimonError(f"X is of type {type(X).__name__}; give a list of documents.")
     if hasattr(X, "tocsr") or not hasattr(X, "__len__") or len(getattr(X, "shape", (0,))) != 1:
         return False
     return _are_texts(X)

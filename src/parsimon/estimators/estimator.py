@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from parsimon.arrays import Array
+from parsimon.errors import ParsimonError
 from parsimon.report.progress import ProgressLines
 from parsimon.report.time_left import TimeLeft
 from parsimon.solvers import Status
@@ -138,6 +139,14 @@ class Estimator(BaseEstimator):
         if isinstance(model, bytes):
             state = {**state, "model_": parse_model(model, kind=self.model_class)}
         super().__setstate__(state)
+
+
+def check_pair(dev: Any) -> None:
+    """Refuses development data that are not a pair."""
+    if dev is not None and not (
+        isinstance(dev, tuple | list) and len(dev) == 2 and all(each is not None for each in dev)
+    ):
+        raise ParsimonError("dev must be a pair (X, y) of development data.")
 
 
 def _level_of_user() -> int:

@@ -51,6 +51,19 @@ class LinearClassifier(ClassifierMixin):
         return log_softmax(with_first(self._margins(X)))
 
 
+def validated(estimator: Any, *data: Any, **settings: Any) -> Any:
+    """scikit-learn's `validate_data`; what it refuses is refused in one line, as everywhere else."""
+    from sklearn.utils.validation import validate_data
+
+    listed = hasattr(data[0], "__len__") and not isinstance(data[0], dict | set | frozenset)
+    if not listed and not hasattr(data[0], "shape") and data[0] is not None:
+        raise ParsimonError(f"X is of type {type(data[0]).__name__}; give a matrix, a row for each instance.")
+    try:
+        return validate_data(estimator, *data, **settings)
+    except ValueError as error:
+        raise ParsimonError(" ".join(str(error).split())) from None
+
+
 def check_classes(y: Any) -> None:
     """Refuses classes that an array would change in silence: NaN among texts, and texts among numbers."""
     labels = y.tolist() if hasattr(y, "tolist") else y
@@ -76,7 +89,10 @@ def instance_weights(sample_weight: Any, class_weight: Any, X: Any, y: Any) -> A
 
     if sample_weight is None and class_weight is None:
         return None
-    weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    try:
+        weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ParsimonError(f"sample_weight cannot be used: {' '.join(str(error).split())}") from None
     if np.any(weights < 0):
         raise ParsimonError("sample_weight has numbers below zero; give zero or more for each sample.")
     return np.asarray(weights * compute_sample_weight(class_weight, y))

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.estimators.estimator import Estimator
+from parsimon.estimators.estimator import Estimator, check_pair
 from parsimon.features.columns import Columns, Labels
 from parsimon.features.item_features import ItemFeatures, MatrixFeatures, SparseSequences, is_matrix
 from parsimon.features.space import FeatureSpace
@@ -66,6 +66,7 @@ class Labeler(LabellingOptions, Estimator):
 
     def _learn(self, data: Labelled, dev: tuple[Any, Any] | None) -> Self:
         start = self.model_ if self.warm_start and self.__sklearn_is_fitted__() else None
+        check_pair(dev)
         if dev is not None:
             dev = (self._data(dev[0], None), Labels.from_sequences(dev[1]))
         self._fit(data, dev=dev, start=start)
@@ -179,8 +180,7 @@ class Labeler(LabellingOptions, Estimator):
 
     def score(self, X: Any, y: Any, *, lengths: IntArray | None = None) -> float:
         """Span F1 when the labels mark spans (B-, I-, …), else token accuracy."""
-        predicted = self.predict(X, lengths=lengths)
-        gold = [list(sequence) for sequence in y]
+        predicted, gold = self.predict(X, lengths=lengths), list(Labels.from_sequences(y))
         return span_f1(gold, predicted) if has_spans(self.model_.tags) else token_accuracy(gold, predicted)
 
     def sparsify(self, threshold: float = 0.0) -> Self:

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_X_y, validate_data
+from sklearn.utils.validation import check_X_y
 
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.estimators.estimator import Estimator, documented
-from parsimon.estimators.flat_weights import LinearClassifier, check_classes, instance_weights
+from parsimon.estimators.estimator import Estimator, check_pair, documented
+from parsimon.estimators.flat_weights import LinearClassifier, check_classes, instance_weights, validated
 from parsimon.losses import Loss
 from parsimon.penalties.groups import Groups
 from parsimon.tasks.matrices.column_groups import as_groups
@@ -125,13 +125,14 @@ class BaseOverlappingGroupLasso(MatrixOptions, Estimator):
         return self._rows(X, y, sample_weight)
 
     def _checked_dev(self, dev: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
+        check_pair(dev)
         if dev is None:
             return None
-        return validate_data(self, dev[0], reset=False, accept_sparse="csr", dtype=np.float64), dev[1]
+        return validated(self, dev[0], reset=False, accept_sparse="csr", dtype=np.float64), dev[1]
 
     def _margins(self, X: Any) -> Array:
         model = self._fitted()
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        X = validated(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         margins: Array = model.margins(X)
         return margins
 
@@ -217,7 +218,7 @@ class OverlappingGroupLassoClassifier(LinearClassifier, BaseOverlappingGroupLass
         `dev` is a pair (X, y) for early stopping: the weights with the best score on it are kept.
         """
         check_classes(y)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         classes, _ = numbered(y)
         self._learn(self._rows(X, y, sample_weight), dev)
@@ -275,7 +276,7 @@ class OverlappingGroupLassoRegressor(RegressorMixin, BaseOverlappingGroupLasso):
 
         `dev` is a pair (X, y) for early stopping: the weights with the best score on it are kept.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
         self._learn(self._rows(X, y, sample_weight), dev)
         return self
 

@@ -11,6 +11,7 @@ import numpy as np
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.label_values import LabelValues, labels_of
+from parsimon.magnitudes import first_wrong, why_not
 from parsimon.penalties.groups import Groups
 from parsimon.tasks.matrices.linear import LinearModel, best_labels, log_softmax, with_first
 
@@ -102,14 +103,11 @@ class MatrixModel(LinearModel):
             raise ParsimonError(
                 f"the matrix has {X.shape[1]} columns, but the model was trained on {self.n_columns}."
             )
-        with np.errstate(over="ignore", invalid="ignore"):
-            margins = np.asarray(X @ self.coef.T + self.intercepts)
-        wrong = np.flatnonzero(~np.isfinite(margins).all(axis=1))
-        if len(wrong):
-            raise ParsimonError(
-                f"row {wrong[0]} (counting from 0) has numbers that are not finite, or too large to be scored."
-            )
-        return margins
+        values = X.data if hasattr(X, "tocsr") else X
+        at = first_wrong(values)
+        if at is not None:
+            raise ParsimonError(f"X has the number {why_not(float(values.reshape(-1)[at]))}.")
+        return np.asarray(X @ self.coef.T + self.intercepts)
 
     def predict(self, X: Any) -> Any:
         """The class of every row, or its number."""
