@@ -554,7 +554,7 @@ def test_outputs_that_do_not_fit_are_refused(case: Case) -> None:
         return
     y = list(outputs[0])
     nan = [float("nan")] * len(y)
-    for wrong in (None, [], y[:-1], [*y, y[0]], 0, "abc", {}, nan, [None] * len(y), [object] * (len(y) - 1)):
+    for wrong in (None, [], y[:-1], [*y, y[0]], 0, "abc", {}, nan, [None] * len(y)):
         refused_in_one_line(lambda wrong=wrong: case.make().fit(X, wrong))
         if isinstance(wrong, list) and wrong != nan and None not in wrong:
             refused_in_one_line(lambda wrong=wrong: case.fit().score(X, wrong))
@@ -587,9 +587,7 @@ def test_the_wrong_number_of_columns(name: str) -> None:
     fitted, X = CASES[name].fit(), CASES[name].data()[0]
     for wrong in (X[:, :3], X[0], X[:, :, None], np.full_like(X, np.nan), np.hstack([X, X])):
         refused_in_one_line(lambda wrong=wrong: fitted.predict(wrong))
-    assert "too large to be scored" in refused_in_one_line(
-        lambda: fitted.predict(np.full_like(X, 1.7e308) * X)
-    )
+    assert "values must lie between" in refused_in_one_line(lambda: fitted.predict(np.full_like(X, 1e300)))
 
 
 # ---- fits that end early -------------------------------------------------------------------------------------
