@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -318,7 +318,7 @@ def are_documents(X: Any) -> bool:
         raise ParsimonError("X is a Corpus; give the documents, which the classifier's reader reads.")
     if isinstance(X, str):
         raise ParsimonError("X is a single string; give a list of documents.")
-    if isinstance(X, dict | set | frozenset | bytes) and X and isinstance(next(iter(X)), str):
+    if isinstance(X, dict | set | frozenset | Iterator) and not hasattr(X, "shape"):
         raise ParsimonError(f"X is of type {type(X).__name__}; give a list of documents.")
     if hasattr(X, "tocsr") or not hasattr(X, "__len__") or len(getattr(X, "shape", (0,))) != 1:
         return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -55,8 +55,7 @@ def validated(estimator: Any, *data: Any, **settings: Any) -> Any:
     """scikit-learn's `validate_data`; what it refuses is refused in one line, as everywhere else."""
     from sklearn.utils.validation import validate_data
 
-    listed = hasattr(data[0], "__len__") and not isinstance(data[0], dict | set | frozenset)
-    if not listed and not hasattr(data[0], "shape") and data[0] is not None:
+    if not hasattr(data[0], "shape") and isinstance(data[0], dict | set | frozenset | Iterator):
         raise ParsimonError(f"X is of type {type(data[0]).__name__}; give a matrix, a row for each instance.")
     try:
         return validate_data(estimator, *data, **settings)
