@@ -1,6 +1,7 @@
 // What Python sees of the core's part for what is read: strings, columns, feature dictionaries, template expansion.
 #include <cmath>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "bindings/binding_arrays.hpp"
@@ -32,18 +33,51 @@ struct ExtractorInput {
     }
 };
 
+// The text of a string, in UTF-8.
+std::string_view text_of(nb::handle h) {
+    Py_ssize_t n;
+    const char* p = PyUnicode_AsUTF8AndSize(h.ptr(), &n);
+    if (!p) {
+        PyErr_Clear();
+        throw nb::type_error("a text has half of a surrogate pair, which is no character of its own");
+    }
+    return {p, static_cast<size_t>(n)};
+}
+
 // Feature dictionaries in the manner of CRFsuite → rows of attributes: {"w": "the"} is the attribute w:the,
 // {"bias": 1.0} is bias with that value, True is 1 and False 0, a plain string is an attribute of value 1,
 // and nested dictionaries, lists and sets put their name and a colon in front.
 class ItemCollector {
   public:
-    ItemCollector(StringTable& names, bool learn) : names_(names), learn_(learn) { rows_.start.push_back(0); }
+    // Values whose size is above `largest` cannot be computed with.
+    ItemCollector(StringTable& names, bool learn, double largest) : names_(names), learn_(learn), largest_(largest) {
+        rows_.start.push_back(0);
+    }
 
     void token(nb::handle item) {
         prefix_.clear();
-        visit(item);
+        depth_ = 0;
+        if (PyDict_Check(item.ptr()) || PyUnicode_Check(item.ptr())) visit(item);
+        else if (is_collection(item)) {
+            for (nb::handle part : nb::borrow<nb::object>(item)) {
+                if (!PyUnicode_Check(part.ptr())) throw nb::type_error(wanted);
+                visit(part);
+            }
+        } else throw nb::type_error(wanted);
         rows_.start.push_back(static_cast<int64_t>(rows_.index.size()));
     }
+
+    // A sentence in place of a list of sentences: its tokens would be taken for sentences.
+    static void check_sequence(nb::handle sequence) {
+        if (PyDict_Check(sequence.ptr()) || PyUnicode_Check(sequence.ptr()) || PyBytes_Check(sequence.ptr())
+            || PyAnySet_Check(sequence.ptr()) || !nb::hasattr(sequence, "__iter__"))
+            throw NoSequence(std::string("is of type ") + Py_TYPE(sequence.ptr())->tp_name
+                             + ", but it must be a list of tokens; put a single sentence into a list, or use predict_single");
+    }
+
+    struct NoSequence : std::invalid_argument {
+        using std::invalid_argument::invalid_argument;
+    };
 
     Csr finish() {
         if (std::all_of(rows_.value.begin(), rows_.value.end(), [](double v) { return v == 1.0; })) rows_.value.clear();
@@ -51,26 +85,31 @@ class ItemCollector {
     }
 
   private:
-    static std::string_view text_of(nb::handle h) {
-        Py_ssize_t n;
-        const char* p = PyUnicode_AsUTF8AndSize(h.ptr(), &n);
-        if (!p) throw nb::python_error();
-        return {p, static_cast<size_t>(n)};
+    static bool is_collection(nb::handle h) {
+        return PyList_Check(h.ptr()) || PyTuple_Check(h.ptr()) || PyAnySet_Check(h.ptr());
     }
 
+    // Cyclic features have no end, and deep ones would exhaust the stack.
     void visit(nb::handle item) {
+        if (++depth_ > most_deep) throw nb::type_error("features are nested more than 50 levels deep, or contain themselves");
+        visit_parts(item);
+        --depth_;
+    }
+
+    void visit_parts(nb::handle item) {
         if (PyDict_Check(item.ptr())) {
             PyObject *key, *value;
             for (Py_ssize_t at = 0; PyDict_Next(item.ptr(), &at, &key, &value);) {
                 if (!PyUnicode_Check(key)) throw nb::type_error("feature names must be strings");
-                named(text_of(key), value);
+                const nb::object name = nb::borrow(key), held = nb::borrow(value);  // __float__ may change the dict
+                named(text_of(name), held);
             }
         } else if (PyUnicode_Check(item.ptr())) {
             add(text_of(item), 1.0);
-        } else if (PyList_Check(item.ptr()) || PyTuple_Check(item.ptr()) || PyAnySet_Check(item.ptr())) {
+        } else if (is_collection(item)) {
             for (nb::handle part : nb::borrow<nb::object>(item)) visit(part);
         } else {
-            throw nb::type_error("a token's features must be a dict, or a list or set of strings");
+            throw nb::type_error(wanted);
         }
     }
 
@@ -78,8 +117,7 @@ class ItemCollector {
         const size_t length = prefix_.size();
         if (PyBool_Check(value.ptr())) {
             add(name, value.ptr() == Py_True ? 1.0 : 0.0);
-        } else if (PyUnicode_Check(value.ptr()) || PyDict_Check(value.ptr()) || PyList_Check(value.ptr())
-                   || PyTuple_Check(value.ptr()) || PyAnySet_Check(value.ptr())) {
+        } else if (PyUnicode_Check(value.ptr()) || PyDict_Check(value.ptr()) || is_collection(value)) {
             prefix_.append(name).append(":");
             visit(value);
             prefix_.resize(length);
@@ -94,11 +132,7 @@ class ItemCollector {
     }
 
     void add(std::string_view name, double value) {
-        if (!std::isfinite(value)) {
-            const std::string full = prefix_ + std::string(name);
-            throw std::invalid_argument("the feature " + full + " has the value "
-                                        + (std::isnan(value) ? "NaN" : "infinity") + "; values must be finite");
-        }
+        if (!(std::fabs(value) <= largest_)) refuse(prefix_ + std::string(name), value);
         if (!prefix_.empty()) {
             full_.assign(prefix_).append(name);
             name = full_;
@@ -109,8 +143,22 @@ class ItemCollector {
         rows_.value.push_back(value);
     }
 
+    void refuse(const std::string& name, double value) const {
+        if (!std::isfinite(value))
+            throw std::invalid_argument("the feature " + name + " has the value "
+                                        + (std::isnan(value) ? "NaN" : "infinity") + "; values must be finite");
+        std::ostringstream text;
+        text << "the feature " << name << " has the value " << value << "; "
+             << "values must lie between -" << largest_ << " and " << largest_;
+        throw std::invalid_argument(text.str());
+    }
+
+    static constexpr int most_deep = 50;
+    static constexpr const char* wanted = "a token's features must be a dict, or a list or set of strings";
     StringTable& names_;
     bool learn_;
+    double largest_;
+    int depth_ = 0;
     std::string prefix_, full_;
     Csr rows_;
 };
@@ -158,7 +206,7 @@ void bind_input(nb::module_& m) {
             [](StringTable& s, const nb::list& texts) {
                 std::vector<int32_t> ids;
                 ids.reserve(texts.size());
-                for (nb::handle h : texts) ids.push_back(s.add(nb::cast<std::string_view>(h)));
+                for (nb::handle h : texts) ids.push_back(s.add(text_of(h)));
                 return to_numpy(std::move(ids));
             },
             "texts"_a)
@@ -247,13 +295,14 @@ void bind_input(nb::module_& m) {
 
     m.def(
         "collect_items",
-        [](const nb::object& sequences, StringTable& names, bool learn) {
-            ItemCollector collector(names, learn);
+        [](const nb::object& sequences, StringTable& names, bool learn, double largest) {
+            ItemCollector collector(names, learn, largest);
             std::vector<int32_t> lengths;
             int64_t sequence_number = 0, token_number = 0;
             try {
                 for (nb::handle sequence : sequences) {
                     token_number = 0;
+                    ItemCollector::check_sequence(sequence);
                     for (nb::handle item : nb::borrow<nb::object>(sequence)) {
                         collector.token(item);
                         ++token_number;
@@ -261,6 +310,8 @@ void bind_input(nb::module_& m) {
                     lengths.push_back(static_cast<int32_t>(token_number));
                     ++sequence_number;
                 }
+            } catch (const ItemCollector::NoSequence& e) {
+                throw std::invalid_argument("sequence " + std::to_string(sequence_number) + " " + e.what());
             } catch (const nb::builtin_exception& e) {
                 throw std::invalid_argument("sequence " + std::to_string(sequence_number) + ", token "
                                             + std::to_string(token_number) + ": " + e.what());
@@ -274,7 +325,7 @@ void bind_input(nb::module_& m) {
             return nb::make_tuple(to_numpy(std::move(rows.start)), to_numpy(std::move(rows.index)), value,
                                   to_numpy(std::move(lengths)));
         },
-        "sequences"_a, "names"_a, "learn"_a, "Feature dictionaries → compressed sparse rows of attributes.");
+        "sequences"_a, "names"_a, "learn"_a, "largest"_a, "Feature dictionaries → compressed sparse rows of attributes.");
 
     nb::class_<Extractor>(m, "Extractor")
         .def(

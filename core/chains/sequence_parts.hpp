@@ -247,7 +247,7 @@ class SequenceParts {
 
     static void check(bool feasible) {
         if (!feasible)
-            throw std::runtime_error("the weights have grown beyond what can be added up; use a smaller step");
+            throw std::overflow_error("the weights have grown beyond what can be added up");
     }
 
     void matrix_differences(int32_t matrix, double least, ColumnDifferences& out) const {

@@ -166,7 +166,7 @@ class BlockGradient {
         for (int64_t t = 1; t < T; ++t) work.rows[t] = &scores_.row(b, at + t);
         const LabelWindow window{std::max<int64_t>(first - 1, 0), last};
         if (!kernels().chain_window(work, scores_.node(b) + at * Y_, T, static_cast<int32_t>(Y_), window, weight))
-            throw std::runtime_error("the weights have grown beyond what can be added up; use a larger penalty");
+            throw std::overflow_error("the weights have grown beyond what can be added up");
     }
 
     void add_node(const Place& at, Sums& sums) const {

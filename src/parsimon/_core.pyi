@@ -77,7 +77,7 @@ def label_lines(
     """The lines of a block with a label appended to each, sequences separated by blank lines."""
 
 def collect_items(
-    sequences: Iterable[Iterable[Any]], names: StringTable, learn: bool
+    sequences: Iterable[Iterable[Any]], names: StringTable, learn: bool, largest: float
 ) -> tuple[_Int64, _Int32, _Float64 | None, _Int32]:
     """Feature dictionaries → compressed sparse rows (start, index, value) of attributes, and lengths."""
 

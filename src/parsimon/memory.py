@@ -10,6 +10,7 @@ from pathlib import Path
 from parsimon.errors import ParsimonError
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+LARGEST_SIZE = 2**63  # beyond which the system has no number for it
 
 NO_ROOM = "failed to map segment from shared object"  # how the system says that a library has no room
 
@@ -23,7 +24,12 @@ def parse_size(text: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", text, re.IGNORECASE)
     if match is None or not float(match[1]) > 0:
         raise ParsimonError(f"{text!r} is not a size; give a number with a unit, such as 500M or 4G.")
-    return int(float(match[1]) * UNITS[match[2].upper()])
+    size = float(match[1]) * UNITS[match[2].upper()]
+    if size >= LARGEST_SIZE:
+        raise ParsimonError(
+            f"{text[:40]!r} is more memory than there can be; give a size such as 500M or 4G."
+        )
+    return int(size)
 
 
 def format_size(size: float) -> str:

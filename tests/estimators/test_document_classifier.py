@@ -169,7 +169,8 @@ def test_classes_keep_their_type_and_order() -> None:
     assert fitted.predict(TEXTS).dtype == y.dtype
     assert fitted.score(TEXTS, y) > 0.9
     assert fitted.model_.labels == ("2", "10")
-    assert fitted.explain(TEXTS[:1], 10)[0].label == "10"
+    assert fitted.explain(TEXTS[:1], 10)[0].label == 10
+    assert set(fitted.explain(TEXTS[:1])[0].probabilities) == {2, 10}
 
 
 @pytest.mark.parametrize("unit", ["sentence", "paragraph", "document", "window"])

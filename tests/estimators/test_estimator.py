@@ -6,16 +6,19 @@ import os
 import pickle
 import signal
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
+from changed_models import changed, tensor
 from labelled_words import LABELS, TEMPLATES, WORDS
 from memory_in_use import memory_in_use
 from parsimon import (
@@ -31,7 +34,7 @@ from parsimon import (
 )
 from parsimon.errors import ParsimonError
 from parsimon.estimators.estimator import Estimator, documented
-from parsimon.tasks.model_file import dump_model
+from parsimon.tasks.model_file import dump_model, parse_model
 from parsimon.tasks.options import TrainingOptions, options_of
 from toy_networks import chain
 from toy_treebanks import grammar
@@ -299,6 +302,39 @@ def test_files_and_pickles_keep_everything(case: Case, tmp_path: Path) -> None:
     assert (tmp_path / "small").stat().st_size < (tmp_path / "model").stat().st_size
 
 
+def arrays_of_numbers(content: bytes) -> list[str]:
+    from safetensors.numpy import load
+
+    return [name for name, values in load(content).items() if values.dtype.kind == "f" and values.size]
+
+
+@every_kind
+@pytest.mark.parametrize("number", [np.nan, -np.inf, 1e308, -1e101])
+def test_a_model_that_nothing_can_be_predicted_with_is_neither_kept_nor_read(
+    case: Case, number: float, tmp_path: Path
+) -> None:
+    fitted = case.fit()
+    fitted.save(tmp_path / "model")
+    good = (tmp_path / "model").read_bytes()
+
+    def spoil(values: Any) -> Any:
+        values = values.copy()
+        values.reshape(-1)[-1] = number
+        return values
+
+    names = arrays_of_numbers(good)
+    assert "weights" in names
+    for name in names:  # biases, idf, … as well
+        with pytest.raises(ParsimonError, match=f"damaged .a number in {name} is .*; values must") as error:
+            parse_model(changed(good, tensor(name, spoil)), "model")
+        assert "\n" not in str(error.value)
+    fitted.model_.weights.setflags(write=True)
+    fitted.model_.weights[...] = spoil(fitted.model_.weights)
+    with pytest.raises(ParsimonError, match=r"the model cannot be kept: a number in .* is .*; values must"):
+        fitted.save(tmp_path / "model")
+    assert (tmp_path / "model").read_bytes() == good
+
+
 @every_kind
 def test_a_model_of_another_kind_is_refused(case: Case, tmp_path: Path) -> None:
     kind = "network" if case.estimator is not MarkovNetwork else "sequences"
@@ -363,3 +399,225 @@ def test_a_docstring_without_other_sections_ends_with_the_parameters() -> None:
     text = str(Small.__doc__)
     assert text.startswith("Small.")
     assert "    tol : float or None\n        Stop when" in text
+
+
+# ---- labels of any type --------------------------------------------------------------------------------------
+
+
+class Colour(Enum):
+    RED = 1
+    BLUE = 2
+
+
+LABELLERS = ["sequences", "sequences online", "trees", "documents", "documents on a matrix", "classes"]
+LABEL_PAIRS = {
+    "whole numbers": (4, 3),
+    "numbers of numpy": (np.int64(4), np.int64(3)),
+    "truth values": (True, False),
+    "numbers": (2.0, 1.0),
+    "texts": ("4", "3"),
+}
+
+
+def relabelled(case: Case, labels: tuple[Any, Any]) -> Any:
+    """Two labels in place of those of the data, which are numbered in turn."""
+    _, y = case.data()
+    known: dict[Any, Any] = {}
+    if isinstance(y[0], list):
+        return [[known.setdefault(each, labels[len(known) % 2]) for each in sequence] for sequence in y]
+    return [known.setdefault(each, labels[len(known) % 2]) for each in y]
+
+
+def flat(predicted: Any) -> list[Any]:
+    return [each for part in predicted for each in (part if isinstance(part, list) else [part])]
+
+
+@pytest.mark.parametrize("labels", LABEL_PAIRS.values(), ids=LABEL_PAIRS)
+@pytest.mark.parametrize("name", LABELLERS)
+def test_labels_come_back_as_they_were_given(name: str, labels: tuple[Any, Any], tmp_path: Path) -> None:
+    case = CASES[name]
+    X, y = case.data()[0], relabelled(case, labels)
+    fitted = case.make().fit(X, y)
+    fitted.save(tmp_path / "model")
+    for other in (fitted, pickle.loads(pickle.dumps(fitted)), case.estimator.load(tmp_path / "model")):
+        predicted = flat(other.predict(X))
+        assert set(predicted) <= set(labels)
+        assert np.mean([a == b for a, b in zip(predicted, flat(y), strict=True)]) > 0.6
+        kind = type(labels[0])
+        assert all(
+            type(each) in (kind, np.asarray(labels[0]).dtype.type, type(np.asarray(labels[0]).item()))
+            for each in [*predicted, *other.classes_]
+        )
+        assert set(other.classes_) == set(labels)
+        assert other.score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_labels_may_be_any_objects_while_they_are_in_memory(order: int, tmp_path: Path) -> None:
+    case = CASES["sequences"]
+    X, y = case.data()[0], relabelled(case, (Colour.RED, Colour.BLUE))
+    y = [[each if order == 2 or t else None for t, each in enumerate(sequence)] for sequence in y]
+    fitted = case.make(order=order).fit(X, y)
+    copied = pickle.loads(pickle.dumps(fitted))
+    for other in (fitted, copied, copied.sparsify(), pickle.loads(pickle.dumps(copied))):
+        assert set(flat(other.predict(X))) == {Colour.RED, Colour.BLUE}
+        at = list(other.classes_).index(Colour.RED)
+        np.testing.assert_allclose(
+            other.predict_marginals(X)[0][:, at],
+            fitted.predict_marginals(X)[0][:, list(fitted.classes_).index(Colour.RED)],
+        )
+    fitted.save(tmp_path / "model")
+    loaded = SequenceLabeler.load(tmp_path / "model")
+    assert set(loaded.classes_) == {"Colour.RED", "Colour.BLUE"}  # a file has no code in it
+    assert [str(each) for each in flat(fitted.predict(X))] == flat(loaded.predict(X))
+
+
+def test_labels_of_any_type_can_be_given_and_forbidden() -> None:
+    X, y = [[{"w": "a"}, {"w": "b"}], [{"w": "b"}, {"w": "a"}]] * 5, [[1, 2], [2, 1]] * 5
+    labeler = SequenceLabeler(l1=0.1).fit(X, y)
+    for one in (2, np.int8(2), 2.0, "2"):  # by value, or by name
+        assert labeler.predict_single(X[0], given=[one, None]) == [2, 2]
+    with pytest.raises(
+        ParsimonError, match="sequence 0, token 0: the label 3 was not seen in training; known labels"
+    ):
+        labeler.predict_single(X[0], given=[3, None])
+    assert labeler.set_params(scheme=[(1, 2)]).predict(X[:1]) in ([[1, 1]], [[2, 2]])
+    assert [labels for _, labels in labeler.predict_kbest(X[:1], 2)[0]] != []
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        (float("nan"), "missing|NaN"),
+        ("a\nb", "has a line break"),
+        ("a\0", "has a line break"),
+        ("\ud800", "cannot be written as text|surrogates"),
+        ([], "the label is a list|inhomogeneous|Unknown label"),
+    ],
+)
+@pytest.mark.parametrize("name", LABELLERS)
+def test_labels_that_cannot_be_any_are_refused(name: str, label: Any, said: str) -> None:
+    case = CASES[name]
+    X, y = case.data()
+    y = [[label, *y[0][1:]], *y[1:]] if isinstance(y[0], list) else [label, *y[1:]]
+    with pytest.raises(ValueError, match=said) as error:
+        case.make().fit(X, y)
+    assert "\n" not in str(error.value)
+
+
+# ---- data that no estimator can take -------------------------------------------------------------------------
+
+WRONG_X = {
+    "None": None,
+    "a number": 0,
+    "a text": "abc",
+    "a dict": {"a": 1},
+    "a list of None": [None],
+    "NaN": float("nan"),
+    "a generator": (each for each in ()),
+}
+WRONG_WEIGHTS = {
+    "NaN": [np.nan],
+    "negative": [-1.0],
+    "infinite": [np.inf],
+    "texts": ["a"],
+    "none at all": [],
+    "nested": [[1.0]],
+    "zeros": [0.0],
+    "a dict": {},
+    "too large": [10**400],
+}
+
+
+def refused_in_one_line(act: Callable[[], object]) -> str:
+    with pytest.raises(ValueError, match=r"\S") as error:  # a ParsimonError, or scikit-learn's own
+        act()
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@every_kind_and_choice
+def test_what_is_no_data_is_refused(case: Case) -> None:
+    _, *y = case.data()
+    for wrong in (*WRONG_X.values(), []):
+        refused_in_one_line(lambda wrong=wrong: case.make().fit(wrong, *y))
+    if case.predict != "marginals":
+        fitted = case.fit()
+        for wrong in WRONG_X.values():
+            refused_in_one_line(lambda wrong=wrong: fitted.predict(wrong))
+
+
+@every_kind_and_choice
+def test_outputs_that_do_not_fit_are_refused(case: Case) -> None:
+    X, *outputs = case.data()
+    if not outputs:
+        return
+    y = list(outputs[0])
+    nan = [float("nan")] * len(y)
+    for wrong in (None, [], y[:-1], [*y, y[0]], 0, "abc", {}, nan, [None] * len(y)):
+        refused_in_one_line(lambda wrong=wrong: case.make().fit(X, wrong))
+        if isinstance(wrong, list) and wrong != nan and None not in wrong:
+            refused_in_one_line(lambda wrong=wrong: case.fit().score(X, wrong))
+    for dev in (0, (X,), (None, None), (X, y[:-1]), "ab"):
+        refused_in_one_line(lambda dev=dev: case.make().fit(X, y, dev=dev))
+
+
+@every_kind_and_choice
+@pytest.mark.parametrize("weight", WRONG_WEIGHTS.values(), ids=WRONG_WEIGHTS)
+def test_weights_of_samples_that_are_none(case: Case, weight: Any) -> None:
+    data = case.data()
+    given = weight * len(data[0]) if isinstance(weight, list) else weight
+    refused_in_one_line(lambda: case.make().fit(*data, sample_weight=given))
+
+
+@every_kind_and_choice
+def test_nothing_is_predicted_before_there_is_a_model(case: Case) -> None:
+    X = case.data()[0]
+    if case.predict == "marginals":
+        asked = [case.make().marginals, case.make().most_likely, lambda: case.make().score_samples(X)]
+    else:
+        asked = [lambda: case.make().predict(X), lambda: case.make().score(*case.data())]
+    for ask in asked:
+        with pytest.raises(NotFittedError, match="is not fitted yet; call fit first"):
+            ask()
+
+
+@pytest.mark.parametrize("name", ["documents on a matrix", "classes", "numbers"])
+def test_the_wrong_number_of_columns(name: str) -> None:
+    fitted, X = CASES[name].fit(), CASES[name].data()[0]
+    for wrong in (X[:, :3], X[0], X[:, :, None], np.full_like(X, np.nan), np.hstack([X, X])):
+        refused_in_one_line(lambda wrong=wrong: fitted.predict(wrong))
+    assert "values must lie between" in refused_in_one_line(lambda: fitted.predict(np.full_like(X, 1e300)))
+
+
+# ---- fits that end early -------------------------------------------------------------------------------------
+
+
+@every_kind
+def test_a_fit_that_ends_at_a_limit_warns_at_the_line_of_its_user(case: Case) -> None:
+    online = "solver" in case.settings or case.estimator is DependencyParser
+    limits: list[tuple[dict[str, Any], str]] = [({"time_limit": 1e-9}, "at its time limit of 1e-09 s")]
+    if not online:
+        limits.append(({"max_iter": 1}, "after 1 iterations"))
+    for limit, said in limits:
+        name = next(iter(limit))
+        wanted = f"{case.estimator.__name__} is not at its optimum {said}.*; increase {name} or tol"
+        with pytest.warns(ConvergenceWarning, match=wanted) as caught:
+            case.fit(**limit)
+        assert [Path(each.filename).name for each in caught] == [Path(__file__).name]
+
+
+@every_kind_and_choice
+def test_a_fit_that_comes_to_its_end_does_not_warn(case: Case) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        fitted = case.fit()
+        CASES["documents"].make(stopping="paper", max_iter=2).fit(
+            *documents()
+        )  # so many rounds are the method
+        pickle.loads(pickle.dumps(fitted))
+
+
+def test_a_choice_of_the_strength_that_is_cut_short_warns() -> None:
+    with pytest.warns(ConvergenceWarning, match="at its time limit"):
+        CHOOSING["classes, chosen"].fit(time_limit=1e-9)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parsimon.errors import ParsimonError
-from parsimon.estimators.flat_weights import LinearClassifier, instance_weights
+from parsimon.estimators.flat_weights import LinearClassifier, check_classes, instance_weights
 
 X, Y = np.zeros((4, 1)), np.array(["a", "b", "b", "b"])
 
@@ -58,3 +58,26 @@ def test_weights_of_instances() -> None:
     assert both.tolist() == [10, 0, 2, 1]
     with pytest.raises(ParsimonError, match="sample_weight has numbers below zero"):
         instance_weights([-1, 1, 1, 1], None, X, Y)
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        (["a", float("nan")], r"y\[1\]: the label is missing"),
+        (["a", None], "y has None; give the class of every instance"),
+        (["a", 1], "y has labels of the types int and str; give all labels as one type"),
+        ([1, "1"], r"y\[1\]: the labels 1 .int. and '1' .str. have the same name"),
+        (np.array(["a", np.nan], dtype=object), r"y\[1\]: the label is missing"),
+        (["a\0", "a"], r"y\[0\]: the label 'a\\x00' has a line break"),
+    ],
+)
+def test_classes_that_an_array_would_change_in_silence(y: Any, said: str) -> None:
+    with pytest.raises(ParsimonError, match=said):
+        check_classes(y)
+
+
+@pytest.mark.parametrize(
+    "y", [None, [1, 2], [1.0, 2], [True, 0], ["a"], np.array([[1], [2]]), [[1], [2]], "ab"]
+)
+def test_other_classes_are_left_to_scikit_learn(y: Any) -> None:
+    check_classes(y)

@@ -125,3 +125,23 @@ def test_batches_change_nothing(labeler: SequenceLabeler, monkeypatch: pytest.Mo
         assert [labels for _, labels in a] == [labels for _, labels in b]
     for a, b in zip(labeler.predict_marginals(WORDS), wanted[2], strict=True):
         np.testing.assert_allclose(a, b, atol=1e-14)
+
+
+def test_a_single_sequence(labeler: SequenceLabeler) -> None:
+    for x in WORDS[:3]:
+        assert labeler.predict_single(x) == labeler.predict([x])[0]
+        np.testing.assert_array_equal(labeler.predict_marginals_single(x), labeler.predict_marginals([x])[0])
+    other = str(labeler.classes_[-1])
+    assert labeler.predict_single(WORDS[0], given=[other, *[None] * (len(WORDS[0]) - 1)])[0] == other
+
+
+def test_a_single_sequence_in_place_of_many_is_refused() -> None:
+    X = [[{"w": "the"}, {"w": "dog"}], [{"w": "a"}, {"w": "cat"}]] * 5
+    labeler = SequenceLabeler(l1=0.1).fit(X, [["D", "N"]] * 10)
+    with pytest.raises(
+        ParsimonError, match=r"sequence 0 is of type dict.*put a single sentence into a list, or use"
+    ):
+        labeler.predict(X[0])
+    with pytest.raises(ParsimonError, match="sequence 0, token 0: a token's features must be a dict"):
+        labeler.predict_single(X)
+    assert labeler.predict_single(X[0]) == ["D", "N"]

@@ -154,3 +154,18 @@ def test_the_command_line_does_not_take_trees_for_sequences(tmp_path: Path) -> N
     model = TreeLabeler(TEMPLATES, l1=0.1).fit(trees, labels).model_
     with pytest.raises(ParsimonError, match="trees that were not read from a column file"):
         next(parts(model, ColumnFile(tmp_path / "nothing"), 1, labelled=False))
+
+
+def test_a_single_tree() -> None:
+    trees = [([("table",), ("th",), ("td",)], [-1, 0, 0]), ([("list",), ("td",)], [-1, 0])] * 5
+    labels = [["X", "NAME", "VALUE"], ["X", "TEXT"]] * 5
+    labeler = TreeLabeler(TemplateSet.parse("U0:%x[0,0]\nU1:%x[parent,0]/%x[0,0]\nB"), l1=0.1).fit(
+        trees, labels
+    )
+    assert labeler.predict_single(trees[0]) == labels[0]
+    assert labeler.predict_marginals_single(trees[0]).shape == (3, 4)
+    with pytest.raises(ParsimonError, match="put a single tree into a list, or use predict_single"):
+        labeler.predict(trees[1])
+    for wrong in (5, "a tree"):
+        with pytest.raises(ParsimonError, match="X must be a list of trees"):
+            labeler.predict(wrong)

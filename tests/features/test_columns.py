@@ -384,3 +384,18 @@ def test_a_line_of_names_is_no_token() -> None:
     assert (
         len(read_labelled(io.BytesIO(b"word pos tag\nword pos tag\n\n"))[1].names) == 1
     )  # it is data after all
+
+
+@pytest.mark.parametrize("sequence", [{"w": "a"}, {"a", "b"}, b"a", 5])
+def test_what_is_no_list_of_tokens(sequence: Any) -> None:
+    with pytest.raises(
+        ParsimonError, match=r"^sequence 1 is .*, but should be a list of tokens; put a single"
+    ):
+        Columns.from_sequences([["a"], sequence])
+
+
+def test_half_of_a_surrogate_pair_is_no_text() -> None:
+    with pytest.raises(
+        ParsimonError, match=r"the columns have 'b\\udc80', but a text has half of a surrogate pair"
+    ):
+        Columns.from_sequences([["a", "b\udc80"]])

@@ -79,7 +79,7 @@ def test_it_means_what_it_means_to_crfsuite(tmp_path: Any) -> None:
         (3, "a token's features must be a dict, or a list or set of strings"),
         (None, "a token's features must be a dict"),
         ([1], "a token's features must be a dict"),
-        ({"x": "\ud800"}, ""),
+        ({"x": "\ud800"}, "sequence 1, token 2: a text has half of a surrogate pair"),
     ],
 )
 def test_mistakes(token: Any, message: str) -> None:
@@ -366,3 +366,74 @@ def test_parts_with_other_columns_cannot_be_put_together() -> None:
 def test_matrices_are_not_for_features_by_name() -> None:
     with pytest.raises(ParsimonError, match="the model was trained on named features, but X has matrices"):
         ItemFeatures().observe(SparseSequences(np.eye(2), [2]))
+
+
+# ---- what is no list of sentences, and features without an end ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sequence", "kind"),
+    [({"w": "a"}, "dict"), ("a b", "str"), ({"a"}, "set"), (b"a", "bytes"), (3, "int"), (None, "NoneType")],
+)
+def test_a_sentence_in_place_of_sentences_is_refused(sequence: Any, kind: str) -> None:
+    with pytest.raises(
+        ParsimonError, match=f"^sequence 1 is of type {kind}, but it must be a list of tokens; put a"
+    ):
+        ItemFeatures().learn([[{}], sequence])
+
+
+def test_sentences_in_place_of_tokens_are_refused() -> None:
+    with pytest.raises(
+        ParsimonError, match="sequence 0, token 0: a token's features must be a dict, or a list or set"
+    ):
+        ItemFeatures().learn([[[{"w": "a"}, {"w": "b"}]]])
+
+
+def nested(levels: int) -> Any:
+    deep: Any = "x"
+    for _ in range(levels):
+        deep = [deep]
+    return deep
+
+
+def cyclic() -> Any:
+    features: dict[str, Any] = {}
+    features["a"] = features
+    return features
+
+
+@pytest.mark.parametrize("token", [{"a": nested(100_000)}, cyclic(), {"b": cyclic()}, {"a": nested(60)}])
+@pytest.mark.parametrize("learns", [True, False])
+def test_features_without_an_end_are_refused(token: Any, learns: bool) -> None:
+    space = ItemFeatures()
+    space.learn([[{"a": "b"}]])
+    message = "sequence 0, token 1: features are nested more than 50 levels deep, or contain themselves"
+    with pytest.raises(ParsimonError, match=message):
+        (space.learn if learns else space.observe)([[{}, token]])
+
+
+def test_features_may_be_nested_as_deep_as_anybody_needs() -> None:
+    assert learn({"a": nested(40)}) == [[("a" + ":" + "x", 1.0)]]
+
+
+def test_a_number_may_change_its_dictionary() -> None:
+    class Emptying:
+        def __float__(self) -> float:
+            token.clear()
+            return 2.0
+
+    token: dict[str, Any] = {}
+    token["a name that is long enough to live on the heap"] = Emptying()
+    assert learn(token) == [[("a name that is long enough to live on the heap", 2.0)]]
+
+
+@pytest.mark.parametrize("value", [1e300, -1.7e308, 2e50])
+def test_values_that_cannot_be_computed_with_are_refused(value: float) -> None:
+    wanted = (
+        r"sequence 0, token 1: the feature 1?x? ?has the value .*; values must lie between -1e\+50 and 1e\+50"
+    )
+    with pytest.raises(ParsimonError, match=wanted):
+        ItemFeatures().learn([[{}, {"x": value}]])
+    with pytest.raises(ParsimonError, match=wanted):
+        MatrixFeatures().learn([np.array([[0.0, 0.0], [0.0, value]])])
+    assert learn({"x": 1e50}) == [[("x", 1e50)]]

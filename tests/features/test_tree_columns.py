@@ -85,3 +85,25 @@ def test_a_column_of_parents() -> None:
         parents_from_column(Columns.from_sequences([[("a", "-1")], [("b", "x")]]), 1)
     with pytest.raises(ParsimonError, match="no column 2 with parents"):
         parents_from_column(Columns.from_sequences([[("a", "-1")]]), 2)
+
+
+@pytest.mark.parametrize(
+    ("trees", "match"),
+    [
+        ((["a", "b"], [-1, 0]), "tree 0 has the parent 'b', which must be the number of a node"),
+        ((["a", "b", "c"], [-1, 0, 0]), r"tree 0 must be a pair of lists .*put a single tree into a list"),
+        ([(["a"], [0.5])], r"tree 0 has the parent 0\.5"),
+        ([(["a"], [None])], "tree 0 has the parent None"),
+        ([(5, [-1])], "tree 0 must be a pair of lists"),
+        ([(["a"], [10**400])], "which must be the number of a node of the same tree"),
+    ],
+)
+def test_a_single_tree_and_parents_that_are_no_numbers(trees: Any, match: str) -> None:
+    with pytest.raises(ParsimonError, match=match):
+        tree_columns(trees)
+
+
+def test_parents_may_be_an_array() -> None:
+    links = tree_columns([(["a", "b"], np.array([1, -1], np.int16)), (["c"], [np.int64(-1)])]).links
+    assert links is not None
+    assert links.parent.tolist() == [1, -1, -1]

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from parsimon.solvers import LBFGS, Iterate, Result, Status, Validation, Weights
+from parsimon.errors import ParsimonError
+from parsimon.solvers import LBFGS, SGDL1, Iterate, Online, Result, Status, Validation, Weights
+from parsimon.solvers.online import Decreasing
+from parsimon.solvers.sgd_l1 import Exponential
 from solver_toys import PENALTIES, TOYS, set_up, solve
 
 
@@ -105,3 +109,43 @@ def test_checkpoints_are_written_now_and_then_and_at_the_end() -> None:
     kept.clear()
     solve(LBFGS(), problem, checkpoint=lambda w, history, dev: kept.append(w), checkpoint_every=1e9)
     assert len(kept) == 1
+
+
+@dataclass(frozen=True)
+class Diverging:
+    """A solver whose iterates are no numbers after a while."""
+
+    objective: float = 1.0
+    kkt: float | None = None
+    error: Exception | None = None
+    name: ClassVar[str] = "diverging"
+    requires: ClassVar[tuple[Any, ...]] = ()
+
+    def iterate(self, problem: Any, start: Weights) -> Iterator[Iterate]:
+        yield Iterate(start, 1.0, 1)
+        if self.error is not None:
+            raise self.error
+        yield Iterate(start, self.objective, 2, kkt=self.kkt, status=Status.CONVERGED)
+
+
+@pytest.mark.parametrize(
+    ("solver", "said"),
+    [
+        (Diverging(objective=np.nan), r"the objective is not finite any more \(nan\)"),
+        (Diverging(objective=-np.inf), r"the objective is not finite any more \(-inf\)"),
+        (Diverging(kkt=np.inf), r"the violation of optimality is not finite any more \(inf\)"),
+        (Diverging(error=OverflowError("the weights have grown")), "the weights have grown"),
+    ],
+)
+def test_what_is_no_number_is_no_optimum(solver: Diverging, said: str) -> None:
+    with pytest.raises(ParsimonError, match=rf"^{said}; scale down the values of features"):
+        solve(solver, set_up(TOYS["plain"], PENALTIES["l2"]))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("solver", [SGDL1(step=Exponential(1e200)), Online(5, step=Decreasing(1e200))])
+def test_weights_of_online_learners_that_grow_beyond_all_bounds(solver: Any) -> None:
+    with pytest.raises(
+        ParsimonError, match=r"^the (weights have grown|objective is not finite).*; scale down"
+    ):
+        solve(solver, set_up(TOYS["plain"], PENALTIES["l1"]))

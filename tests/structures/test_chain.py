@@ -255,3 +255,14 @@ def test_wrong_shapes_are_refused() -> None:
         chain.argmax(ChainParts(np.zeros((2, 3)), np.zeros((2, 3, 3))))
     with pytest.raises(ValueError, match="pair kind"):
         Chain([2], 3, pair_kind=np.array([0, 5]))
+
+
+@pytest.mark.parametrize("score", [np.nan, np.inf, 1e308])
+@pytest.mark.parametrize("part", ["node", "pair"])
+def test_viterbi_refuses_what_marginals_refuse(score: float, part: str) -> None:
+    chain = Chain([3], 2)
+    for ask in (chain.argmax, chain.marginals, lambda s: chain.kbest(s, 2), chain.sample, chain.minimum_risk):
+        scores = ChainParts(np.zeros((3, 2)), np.zeros((1, 2, 2)))
+        getattr(scores, part)[..., 0] = score
+        with pytest.raises(ParsimonError, match=r"the scores of .* (not numbers|too large)"):
+            ask(scores)

@@ -356,3 +356,103 @@ def test_penalties() -> None:
     assert PenaltyOptions(l1=0.5, l2=0.25).chosen_penalty == ElasticNet(0.5, 0.25)
     assert PenaltyOptions(l1=0.5, penalty=L1(2.0)).chosen_penalty == L1(2.0)
     assert PruningOptions().prune == 0.0
+
+
+# ---- values that no option can have, for every estimator -----------------------------------------------------
+
+WRONG_NUMBERS = (
+    -1,
+    math.nan,
+    math.inf,
+    -math.inf,
+    "x",
+    1.5,
+    None,
+    True,
+    10**400,
+    10**5000,
+    1e300,
+    [1],
+    np.float32(1.5),
+)
+
+
+def all_estimators() -> list[type[Any]]:
+    return [kind for name in estimators.__all__ if issubclass(kind := getattr(estimators, name), Estimator)]
+
+
+def refusal_of(options: Any) -> str:
+    """Why options are refused; an empty text if they are not."""
+    try:
+        options.check()
+    except ParsimonError as error:
+        return str(error)
+    return ""
+
+
+def is_declared(described: Option, annotation: str, value: Any) -> bool:
+    """Whether the declaration of a number or switch allows a value, worked out apart from `Option.check`."""
+    if value is None:
+        return "None" in annotation
+    if isinstance(value, np.float32):
+        value = float(value)
+    if described.kind == SWITCH:
+        return value is True
+    if isinstance(value, bool | str | list) or not -1e50 <= float(min(value, 1e99)) <= 1e50:  # also NaN
+        return False
+    if described.kind in (INTEGER, SIZE) and not isinstance(value, int):
+        return False
+    if described.kind == SIZE:
+        return value > 0
+    bounds = (
+        described.least is None or value >= described.least,
+        described.above is None or value > described.above,
+        described.most is None or value <= described.most,
+    )
+    return all(bounds)
+
+
+@pytest.mark.parametrize("estimator", all_estimators(), ids=lambda kind: kind.__name__)
+def test_numbers_are_accepted_by_the_declared_range_or_refused_in_one_sentence(estimator: type[Any]) -> None:
+    annotations = {each.name: str(each.type) for each in fields(estimator)}
+    for name, described in options_of(estimator).items():
+        if described.kind not in (INTEGER, NUMBER, SWITCH, SIZE):
+            continue
+        for value in WRONG_NUMBERS:
+            said = refusal_of(estimator(**{name: value}))
+            assert "\n" not in said
+            assert not said or said.endswith(".")
+            if name in ("n_jobs", "random_state", "alpha_min_ratio"):  # checked by their own rules, below
+                continue
+            assert (not said) == is_declared(described, annotations[name], value), (name, said)
+            assert not said or name in said or (name == "memory" and "is not a size" in said)
+
+
+@pytest.mark.parametrize("value", [1.5, "x", 0, 10**9, 10**400, math.nan, True, [1]])
+def test_impossible_numbers_of_threads(value: Any) -> None:
+    for estimator in all_estimators():
+        with pytest.raises(ParsimonError, match="n_jobs"):
+            estimator(n_jobs=value).check()
+
+
+@pytest.mark.parametrize("name", ["solver", "penalty", "loss", "selection", "growth", "reader"])
+@pytest.mark.parametrize("value", [-1, math.nan, "no such name", True, [1], ElasticNet, None])
+def test_options_that_are_objects_refuse_others(name: str, value: Any) -> None:
+    for estimator in all_estimators():
+        if name not in options_of(estimator):
+            continue
+        optional = "None" in {each.name: str(each.type) for each in fields(estimator)}[name]
+        if value is None and optional:
+            estimator(**{name: value}).check()
+            continue
+        with pytest.raises(ParsimonError, match=f"{name} must be") as error:
+            estimator(**{name: value}).check()
+        assert "\n" not in str(error.value)
+
+
+def test_long_values_are_cut_short_in_messages() -> None:
+    with pytest.raises(ParsimonError) as error:
+        TrainingOptions(tol=list(range(1000))).check()  # type: ignore[arg-type]
+    assert len(str(error.value)) < 150
+    with pytest.raises(ParsimonError, match="not such a long number"):
+        TrainingOptions(tol=10**5000).check()

@@ -10,6 +10,7 @@ import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
+from parsimon.magnitudes import first_wrong
 
 State: TypeAlias = str | int | bool
 MAX_STATES = 50  # a column with more distinct values than this is unlikely to be categorical
@@ -108,12 +109,15 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
     """Sample weights as an array; None if all rows have the same weight."""
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, np.float64)
+    try:
+        weights = np.asarray(sample_weight, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ParsimonError("sample_weight must have numbers, one per row.") from None
     if weights.shape != (n_rows,):
         raise ParsimonError(
             f"sample_weight has the shape {weights.shape}; give {n_rows} numbers, one per row."
         )
-    if not (np.all(np.isfinite(weights)) and np.all(weights >= 0) and np.any(weights > 0)):
+    if first_wrong(weights) is not None or np.any(weights < 0) or not np.any(weights > 0):
         raise ParsimonError("sample_weight must have finite numbers of zero or more, not all of them zero.")
     return weights
 

@@ -15,6 +15,7 @@ from parsimon.estimators.estimator import Estimator, documented
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import as_arc_templates
 from parsimon.features.arc_templates import ArcTemplates
+from parsimon.magnitudes import checked_weights
 from parsimon.tasks.options import FILES, RUNNING, option
 from parsimon.tasks.parsing.model import DECODINGS, MST, ParserModel
 from parsimon.tasks.parsing.options import ParserOptions
@@ -72,7 +73,7 @@ class DependencyParser(ParserOptions, Estimator):
             treebank = treebank.with_heads(
                 np.concatenate([np.asarray(heads) for heads in y]), treebank.relations
             )
-        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        weights = checked_weights(sample_weight, len(treebank), "sentence")
         space = ArcFeatures(as_arc_templates(self.templates), self.cutoff)
         self._fit(Parsed(space, treebank, weights), dev=None if dev is None else as_treebank(dev))
         return self

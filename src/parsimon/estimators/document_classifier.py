@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -10,13 +10,14 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length
 
 from parsimon.arrays import Array, IntArray
 from parsimon.data.text.corpus import Corpus
 from parsimon.errors import ParsimonError
-from parsimon.estimators.estimator import Estimator, documented
-from parsimon.estimators.flat_weights import LinearClassifier, instance_weights
+from parsimon.estimators.estimator import Estimator, check_pair, documented
+from parsimon.estimators.flat_weights import LinearClassifier, check_classes, instance_weights, validated
+from parsimon.label_values import LabelValues, name_of, named_labels
 from parsimon.penalties import Penalty
 from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groups import Groups
@@ -109,6 +110,8 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
 
         `dev` is a pair (X, y) for early stopping: the weights with the best score on it are kept.
         """
+        self.check()
+        check_pair(dev)
         texts = are_documents(X)
         X, y = self._checked(X, y, texts)
         classes, gold = numbered(y)
@@ -123,7 +126,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
             trained = self._fit_texts(X, classes, gold, weights, dev)
         else:
             trained = self._fit_matrix(Rows(X, y, weights), dev)
-        self.classes_ = classes  # of any type
+        self.classes_ = classes
         self.relevance_: Array | None = trained.result.relevance
         return self
 
@@ -145,8 +148,9 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
             )
         if label is not None:
             several = isinstance(label, list | tuple | np.ndarray)
-            label = [str(each) for each in label] if several else str(label)
-        return explain(model, documents, label, copies=self.relevance_ if training else None)
+            label = [name_of(each) for each in label] if several else name_of(label)
+        explained = explain(model, documents, label, copies=self.relevance_ if training else None)
+        return [_with_labels(each, model.label_values) for each in explained]
 
     # ---- what was learned --------------------------------------------------------------------------------------
 
@@ -172,7 +176,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
             classes, n_features = model.class_values, model.n_columns
             self.__dict__.pop("vocabulary_", None)  # of a fit to texts
         else:
-            classes, n_features = np.array(model.labels), len(model.words)
+            classes, n_features = np.array(model.classes), len(model.words)
             self.vocabulary_ = {word: i for i, word in enumerate(model.words)}
         super()._take(model)
         self.classes_, self.n_features_in_ = classes, n_features
@@ -192,20 +196,20 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         self, X: Any, classes: Any, gold: IntArray, weights: Array | None, dev: Any
     ) -> Trained[Any]:
         """Words of all documents keep their columns in `coef_`, also those without a weight."""
-        names = {each: str(each) for each in classes.tolist()}
-        order = list(names.values())
+        order, values = named_labels(classes.tolist())
+        names = dict(zip(classes.tolist(), order, strict=True))
         if dev is not None:
             check_consistent_length(*dev)
             dev = dev[0], [names.get(each, str(each)) for each in np.asarray(dev[1]).tolist()]
         training: DocumentTraining
         training, watch = self._watched_training()
-        data = LabelledDocuments(X, [order[i] for i in gold], weights, order)
+        data = LabelledDocuments(X, [order[i] for i in gold], weights, order, values)
         start = self._start()
         with training.started(data, watch=watch) as run:
             task = training.task(data)
             known = start if isinstance(start, DocumentModel) else None
             trained = training.learn(task, run, dev=dev, start=known)
-        self._take(trained.model)
+        self._learnt(trained.model)
         self.vocabulary_ = {word: i for i, word in enumerate(task.bag.words)}
         self.n_features_in_ = len(task.bag.words)
         return trained
@@ -213,14 +217,14 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
     def _fit_matrix(self, rows: Rows, dev: Any) -> Trained[Any]:
         if dev is not None:
             check_consistent_length(*dev)
-            other = validate_data(self, dev[0], reset=False, accept_sparse="csr", dtype=np.float64)
+            other = validated(self, dev[0], reset=False, accept_sparse="csr", dtype=np.float64)
             dev = other, dev[1]
         start = self._start()
         training, watch = self._watched_training()
         trained = self._matrix_training(training, rows.X.shape[1]).run(
             rows, dev=dev, start=start if isinstance(start, MatrixModel) else None, watch=watch
         )
-        self._take(trained.model)
+        self._learnt(trained.model)
         return trained
 
     def _matrix_training(self, training: DocumentTraining, n_columns: int) -> MatrixTraining:
@@ -250,13 +254,14 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         return self.model_ if self.warm_start and self.__sklearn_is_fitted__() else None
 
     def _checked(self, X: Any, y: Any, texts: bool) -> tuple[Any, Any]:
+        check_classes(y)
         if texts:
             if y is None:
                 raise ParsimonError("y is None; give the class of each document.")
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
         else:
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         return X, np.asarray(y)
 
@@ -278,14 +283,14 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         if texts != isinstance(model, DocumentModel):
             fitted, given = ("a matrix", "documents") if texts else ("documents", "a matrix")
             if not texts:  # what is wrong with it as a matrix matters more
-                validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+                validated(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
             raise ParsimonError(
                 f"the classifier was fitted to {fitted}, but X has {given}; give the same form."
             )
         if isinstance(model, DocumentModel):
             scores = model.scores(model.read(X))
             return scores[:, 1:] if len(self.classes_) == 2 else scores
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        X = validated(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         margins: Array = model.margins(X)
         return margins
 
@@ -295,12 +300,26 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         return tags
 
 
+def _with_labels(explained: ExplainedDocument, values: LabelValues) -> ExplainedDocument:
+    """An explanation with labels as they were given in training."""
+    if not values:
+        return explained
+    return replace(
+        explained,
+        label=values[explained.label],
+        predicted=values[explained.predicted],
+        probabilities={values[name]: p for name, p in explained.probabilities.items()},
+    )
+
+
 def are_documents(X: Any) -> bool:
     """Whether X has documents (texts, or lists of sentences), and is no matrix."""
     if isinstance(X, Corpus):
         raise ParsimonError("X is a Corpus; give the documents, which the classifier's reader reads.")
     if isinstance(X, str):
         raise ParsimonError("X is a single string; give a list of documents.")
+    if isinstance(X, dict | set | frozenset | Iterator) and not hasattr(X, "shape"):
+        raise ParsimonError(f"X is of type {type(X).__name__}; give a list of documents.")
     if hasattr(X, "tocsr") or not hasattr(X, "__len__") or len(getattr(X, "shape", (0,))) != 1:
         return False
     return _are_texts(X)

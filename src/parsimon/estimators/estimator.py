@@ -6,22 +6,26 @@ import re
 import sys
 import textwrap
 import time
+import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from parsimon.arrays import Array
+from parsimon.errors import ParsimonError
 from parsimon.report.progress import ProgressLines
 from parsimon.report.time_left import TimeLeft
+from parsimon.solvers import Status
 from parsimon.tasks.model_file import dump_model, load_model, parse_model, save_model
 from parsimon.tasks.options import SECTIONS, Option, TrainingOptions, values_of
 from parsimon.tasks.training import Trained, Training
 
 Class = TypeVar("Class", bound=type)
 WIDTH = 100
+PACKAGE = str(Path(__file__).parents[1])
 
 
 class Estimator(BaseEstimator):
@@ -58,8 +62,25 @@ class Estimator(BaseEstimator):
     def _fit(self, data: Any, *, dev: Any = None, start: Any = None) -> Trained[Any]:
         training, watch = self._watched_training()
         trained: Trained[Any] = training.run(data, dev=dev, start=start, watch=watch)
-        self._take(trained.model)
+        self._learnt(trained.model)
         return trained
+
+    def _learnt(self, model: Any) -> None:
+        """Takes the model of a fit that has ended, and warns if it might have become a better one."""
+        self._take(model)
+        options, why = self._options, None
+        if self.status_ == Status.ITERATIONS.value and not options.limit_is_method:
+            why, what = f"after {options.max_iter} iterations", "max_iter"
+        elif self.status_ == Status.TIME.value:
+            why, what = f"at its time limit of {options.time_limit:g} s", "time_limit"
+        if why is not None:
+            gap = model.info.get("gap")
+            far = "" if gap is None else f": the objective may be {gap:.2g} above it"
+            warnings.warn(
+                f"{type(self).__name__} is not at its optimum {why}{far}; increase {what} or tol.",
+                ConvergenceWarning,
+                stacklevel=_level_of_user(),
+            )
 
     def _take(self, model: Any) -> None:
         """Sets the fitted model and the attributes that follow from it. Subclasses set more."""
@@ -118,6 +139,22 @@ class Estimator(BaseEstimator):
         if isinstance(model, bytes):
             state = {**state, "model_": parse_model(model, kind=self.model_class)}
         super().__setstate__(state)
+
+
+def check_pair(dev: Any) -> None:
+    """Refuses development data that are not a pair."""
+    if dev is not None and not (
+        isinstance(dev, tuple | list) and len(dev) == 2 and all(each is not None for each in dev)
+    ):
+        raise ParsimonError("dev must be a pair (X, y) of development data.")
+
+
+def _level_of_user() -> int:
+    """The stack level of the first caller outside of this package, whose line a warning is about."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 # --- Parameters in docstrings -----------------------------------------------------------------------------------

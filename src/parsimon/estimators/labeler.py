@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,12 +12,14 @@ from sklearn.base import clone
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.estimators.estimator import Estimator
+from parsimon.estimators.estimator import Estimator, check_pair
 from parsimon.features.columns import Columns, Labels
 from parsimon.features.item_features import ItemFeatures, MatrixFeatures, SparseSequences, is_matrix
 from parsimon.features.space import FeatureSpace
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.templates import TemplateSet, as_templates
+from parsimon.label_values import name_of
+from parsimon.magnitudes import checked_weights
 from parsimon.structures.label_schemes import Transitions
 from parsimon.tasks.options import FILES, LEARNING, RUNNING, SWITCH, option
 from parsimon.tasks.sequences.metrics import has_spans, span_f1, token_accuracy
@@ -28,7 +30,7 @@ from parsimon.tasks.sequences.training import Labelled, LabellingTraining
 VITERBI, MINIMUM_RISK = "viterbi", "minimum-risk"
 
 
-class LabelLists(list[list[str]]):
+class LabelLists(list[list[Any]]):
     """Lists of labels, of any lengths, that scikit-learn can put together as one array of lists."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -64,6 +66,7 @@ class Labeler(LabellingOptions, Estimator):
 
     def _learn(self, data: Labelled, dev: tuple[Any, Any] | None) -> Self:
         start = self.model_ if self.warm_start and self.__sklearn_is_fitted__() else None
+        check_pair(dev)
         if dev is not None:
             dev = (self._data(dev[0], None), Labels.from_sequences(dev[1]))
         self._fit(data, dev=dev, start=start)
@@ -73,9 +76,9 @@ class Labeler(LabellingOptions, Estimator):
     def _labelled(
         self, X: Any, y: Any, lengths: IntArray | None = None, sample_weight: Array | None = None
     ) -> Labelled:
-        data = self._data(X, lengths)
-        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-        return Labelled(self._space_of(data), data, Labels.from_sequences(y), weights)
+        data, labels = self._data(X, lengths), Labels.from_sequences(y)
+        weights = checked_weights(sample_weight, len(labels), "sequence")
+        return Labelled(self._space_of(data), data, labels, weights)
 
     def partial_fit(
         self,
@@ -127,8 +130,8 @@ class Labeler(LabellingOptions, Estimator):
 
     # ---- predicting --------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any, *, lengths: IntArray | None = None, given: Any = None) -> list[list[str]]:
-        """The best labels; `given` fixes some of them (``None`` leaves a token free)."""
+    def predict(self, X: Any, *, lengths: IntArray | None = None, given: Any = None) -> list[list[Any]]:
+        """The best labels, as given in training; `given` fixes some of them (``None`` leaves a token free)."""
         observations, fixed = self._observe(X, lengths, given)
         ids = self.model_.decode(
             observations,
@@ -148,19 +151,27 @@ class Labeler(LabellingOptions, Estimator):
         ends = np.cumsum(observations.lengths)
         return [marginals[end - n : end] for end, n in zip(ends, observations.lengths, strict=True)]
 
+    def predict_single(self, x: Any, *, given: Any = None) -> list[Any]:
+        """The best labels of one sequence or tree, as `predict` gives them for many."""
+        return self.predict([x], given=None if given is None else [given])[0]
+
+    def predict_marginals_single(self, x: Any, *, given: Any = None) -> Array:
+        """P(label | sequence) of one sequence or tree: tokens × labels, in the order of `classes_`."""
+        return self.predict_marginals([x], given=None if given is None else [given])[0]
+
     def predict_kbest(
         self, X: Any, k: int = 5, *, lengths: IntArray | None = None, given: Any = None
-    ) -> list[list[tuple[float, list[str]]]]:
+    ) -> list[list[tuple[float, list[Any]]]]:
         """For every sequence its k best labellings with their log-probabilities, best first."""
         observations, fixed = self._observe(X, lengths, given)
         values, ids = self.model_.kbest(
             observations, k, threads=self.n_threads, allowed=self._allowed(), given=fixed
         )
         ends = np.cumsum(observations.lengths)
-        names = self.model_.tags
+        labels = self.model_.classes
         return [
             [
-                (float(values[r, i]), [names[y] for y in ids[r, end - length : end]])
+                (float(values[r, i]), [labels[y] for y in ids[r, end - length : end]])
                 for r in range(k)
                 if values[r, i] > -np.inf
             ]
@@ -169,8 +180,7 @@ class Labeler(LabellingOptions, Estimator):
 
     def score(self, X: Any, y: Any, *, lengths: IntArray | None = None) -> float:
         """Span F1 when the labels mark spans (B-, I-, …), else token accuracy."""
-        predicted = self.predict(X, lengths=lengths)
-        gold = [list(sequence) for sequence in y]
+        predicted, gold = self.predict(X, lengths=lengths), list(Labels.from_sequences(y))
         return span_f1(gold, predicted) if has_spans(self.model_.tags) else token_accuracy(gold, predicted)
 
     def sparsify(self, threshold: float = 0.0) -> Self:
@@ -211,7 +221,7 @@ class Labeler(LabellingOptions, Estimator):
         observations = model.observe(self._data(X, lengths), self.n_threads)
         if given is None:
             return observations, None
-        labels = Labels.from_sequences(given, names=model.tags)
+        labels = Labels.from_sequences(given, model.tags, model.label_values)
         if not np.array_equal(labels.lengths, observations.lengths):
             raise ParsimonError("given labels must have the same lengths as the sequences (None where free).")
         return observations, labels.ids
@@ -223,8 +233,16 @@ class Labeler(LabellingOptions, Estimator):
     def _take(self, model: SequenceModel) -> None:
         super()._take(model)
         self.templates_ = None
-        self.classes_ = np.array(model.tags, dtype=object)
+        self.classes_ = _classes_of(model)
         self.n_features_ = len(model.weights)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A model file has only names of labels that are neither texts nor numbers; a pickle has the labels."""
+        super().__setstate__(state)
+        if "model_" in vars(self):
+            values = {name: each for each in self.classes_ if (name := name_of(each)) is not each}
+            self.model_ = replace(self.model_, label_values=values)
+            self.classes_ = _classes_of(self.model_)
 
     @classmethod
     def _settings_of(cls, model: Any) -> dict[str, Any]:
@@ -232,6 +250,11 @@ class Labeler(LabellingOptions, Estimator):
         if isinstance(model.space, TemplateFeatures):
             settings["templates"] = model.space.templates
         return settings
+
+
+def _classes_of(model: SequenceModel) -> Any:
+    """What is predicted, as an array of objects."""
+    return np.fromiter(model.classes, dtype=object, count=len(model.classes))
 
 
 def joined(known: TemplateSet, new: TemplateSet) -> TemplateSet:

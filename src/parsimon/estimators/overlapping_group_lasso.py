@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_X_y, validate_data
+from sklearn.utils.validation import check_X_y
 
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.estimators.estimator import Estimator, documented
-from parsimon.estimators.flat_weights import LinearClassifier, instance_weights
+from parsimon.estimators.estimator import Estimator, check_pair, documented
+from parsimon.estimators.flat_weights import LinearClassifier, check_classes, instance_weights, validated
 from parsimon.losses import Loss
 from parsimon.penalties.groups import Groups
-from parsimon.solvers import Status
 from parsimon.tasks.matrices.column_groups import as_groups
 from parsimon.tasks.matrices.inspect import active_groups
 from parsimon.tasks.matrices.model import MatrixModel
@@ -111,16 +108,7 @@ class BaseOverlappingGroupLasso(MatrixOptions, Estimator):
 
     def _learn(self, rows: Rows, dev: tuple[Any, Any] | None) -> None:
         start = self.model_ if self.warm_start and self.__sklearn_is_fitted__() else None
-        trained = self._fit(rows, dev=self._checked_dev(dev), start=start)
-        if trained.result.status is Status.ITERATIONS:
-            gap = trained.result.gap
-            far = "" if gap is None else f": the objective may be {gap:.2g} above it"
-            warnings.warn(
-                f"{type(self).__name__} is not at its optimum after {self.max_iter} iterations{far}; increase "
-                "max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self._fit(rows, dev=self._checked_dev(dev), start=start)
 
     def _training(self, **more: Any) -> Any:
         self.check()  # an estimator has fewer losses than the training
@@ -131,17 +119,20 @@ class BaseOverlappingGroupLasso(MatrixOptions, Estimator):
         return Rows(X, y, instance_weights(sample_weight, None, X, y))
 
     def _checked_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        if not self.numbers:
+            check_classes(y)
         X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64, y_numeric=self.numbers)
         return self._rows(X, y, sample_weight)
 
     def _checked_dev(self, dev: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
+        check_pair(dev)
         if dev is None:
             return None
-        return validate_data(self, dev[0], reset=False, accept_sparse="csr", dtype=np.float64), dev[1]
+        return validated(self, dev[0], reset=False, accept_sparse="csr", dtype=np.float64), dev[1]
 
     def _margins(self, X: Any) -> Array:
         model = self._fitted()
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        X = validated(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         margins: Array = model.margins(X)
         return margins
 
@@ -226,7 +217,8 @@ class OverlappingGroupLassoClassifier(LinearClassifier, BaseOverlappingGroupLass
 
         `dev` is a pair (X, y) for early stopping: the weights with the best score on it are kept.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classes(y)
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         classes, _ = numbered(y)
         self._learn(self._rows(X, y, sample_weight), dev)
@@ -284,7 +276,7 @@ class OverlappingGroupLassoRegressor(RegressorMixin, BaseOverlappingGroupLasso):
 
         `dev` is a pair (X, y) for early stopping: the weights with the best score on it are kept.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
         self._learn(self._rows(X, y, sample_weight), dev)
         return self
 

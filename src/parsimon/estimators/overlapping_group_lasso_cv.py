@@ -12,10 +12,10 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from parsimon.arrays import Array
 from parsimon.estimators.estimator import documented
+from parsimon.estimators.flat_weights import check_classes, instance_weights, validated
 from parsimon.estimators.overlapping_group_lasso import (
     BaseOverlappingGroupLasso,
     OverlappingGroupLassoClassifier,
@@ -62,7 +62,7 @@ class _ByCrossValidation(BaseOverlappingGroupLasso):
         When Ctrl-C or the time limit ends the paths early, scores that are not there are NaN, and the model is the one
         with the chosen alpha that was trained last, on a part of the data.
         """
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        weights = instance_weights(sample_weight, None, X, y)
         folds = list(check_cv(self.cv, y, classifier=not self.numbers).split(X, y))
         rows = replace(self._rows(X, y, weights), folds=folds)
         training: MatrixTraining
@@ -83,9 +83,9 @@ class _ByCrossValidation(BaseOverlappingGroupLasso):
             self.alpha_ = float(self.alphas_[best])
             if early is None:
                 chosen = replace(training, alpha=self.alpha_)
-                self._take(chosen.train(rows, run, dev=self._checked_dev(dev)).model)
+                self._learnt(chosen.train(rows, run, dev=self._checked_dev(dev)).model)
             else:
-                self._take(replace(models[best], info={**models[best].info, "status": early}))
+                self._learnt(replace(models[best], info={**models[best].info, "status": early}))
         return scores
 
     def _strengths(self, training: MatrixTraining, rows: Rows, run: Run) -> Array:
@@ -164,7 +164,8 @@ class OverlappingGroupLassoClassifierCV(_ByCrossValidation, OverlappingGroupLass
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: tuple[Any, Any] | None = None) -> Self:
         """Chooses alpha, and learns from the rows of X and their classes; `dev` is for the last fit."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classes(y)
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         classes, _ = numbered(y)
         self.score_path_ = self._fit_best(X, y, sample_weight, self.scoring, dev)
@@ -199,6 +200,6 @@ class OverlappingGroupLassoRegressorCV(_ByCrossValidation, OverlappingGroupLasso
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: tuple[Any, Any] | None = None) -> Self:
         """Chooses alpha, and learns from the rows of X and their numbers; `dev` is for the last fit."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
         self.mse_path_ = -self._fit_best(X, y, sample_weight, "neg_mean_squared_error", dev)
         return self

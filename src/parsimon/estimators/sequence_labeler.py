@@ -70,7 +70,7 @@ class SequenceLabeler(SequenceOptions, Labeler):
             return self.scheme
         if isinstance(self.scheme, str):
             return constraints(self.model_.tags, self.scheme)
-        return forbid(self.model_.tags, self.scheme)
+        return forbid(self.model_.tags, [(str(before), str(after)) for before, after in self.scheme])
 
     @classmethod
     def _settings_of(cls, model: Any) -> dict[str, Any]:

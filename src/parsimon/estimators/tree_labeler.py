@@ -12,7 +12,8 @@ from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.estimators.estimator import documented
 from parsimon.estimators.labeler import Labeler
-from parsimon.features.columns import Columns
+from parsimon.features.columns import Columns, Labels
+from parsimon.features.item_features import is_matrix
 from parsimon.features.template_features import TemplateFeatures
 from parsimon.features.templates import TemplateSet, as_templates
 from parsimon.features.tree_columns import tree_columns
@@ -73,12 +74,19 @@ class TreeLabeler(TreeOptions, Labeler):
 
     def score(self, X: Any, y: Any, *, lengths: IntArray | None = None) -> float:
         """The share of nodes whose label is right; those without a label are not counted."""
+        predicted, labels = self.predict(X, lengths=lengths), Labels.from_sequences(y)
+        if labels.lengths.tolist() != [len(each) for each in predicted]:
+            raise ParsimonError(
+                "y must have a list of labels for every tree, with one for each of its nodes."
+            )
         pairs = [
             (gold, given)
-            for golds, givens in zip(y, self.predict(X, lengths=lengths), strict=True)
+            for golds, givens in zip(labels, predicted, strict=True)
             for gold, given in zip(golds, givens, strict=True)
             if gold is not None
         ]
+        if not pairs:
+            raise ParsimonError("no node has a label, so there is nothing to compare with.")
         return float(np.mean([gold == given for gold, given in pairs]))
 
     def _space_of(self, data: Any) -> TemplateFeatures:
@@ -93,6 +101,8 @@ class TreeLabeler(TreeOptions, Labeler):
             raise ParsimonError("trees are given one by one, so lengths must be left out.")
         if self.templates is None:
             raise ParsimonError("a TreeLabeler needs templates, such as TemplateSet.parse('U:%x[0,0]').")
+        if not hasattr(X, "__len__") or isinstance(X, str) or is_matrix(X):
+            raise ParsimonError("X must be a list of trees, each a pair of nodes and parents.")
         if not isinstance(X, Columns) and len(X) and all(isinstance(part, Columns) for part in X):
             X = Columns.concatenate(list(X))  # scikit-learn has taken them apart
         columns = X if isinstance(X, Columns) else tree_columns(X)

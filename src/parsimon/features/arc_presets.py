@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from parsimon.errors import ParsimonError
 from parsimon.features.arc_templates import ArcTemplates
@@ -56,10 +57,14 @@ def arc_preset_names() -> list[str]:
     return list(PRESETS)
 
 
-def as_arc_templates(templates: str | Path | ArcTemplates) -> ArcTemplates:
+def as_arc_templates(templates: Any) -> ArcTemplates:
     """Templates by the name of a preset, from a file, or as they are."""
     if isinstance(templates, ArcTemplates):
         return templates
+    if not isinstance(templates, str | Path):
+        raise ParsimonError(
+            f"templates must be the name of a preset, the path of a file, or ArcTemplates, not {templates!r}."
+        )
     if str(templates) in PRESETS:
         return arc_preset(str(templates))
     if not Path(templates).exists():

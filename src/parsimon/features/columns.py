@@ -12,6 +12,7 @@ import io
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast, overload
 
@@ -22,6 +23,7 @@ from parsimon.arrays import IntArray
 from parsimon.data.header_lines import names_columns
 from parsimon.errors import ParsimonError
 from parsimon.features.links import Links
+from parsimon.label_values import LabelNumbers, LabelValues, labels_of
 from parsimon.text_encodings import decoded_blocks, encoding_name
 
 BLOCK = 1 << 21  # bytes read at a time
@@ -96,9 +98,12 @@ class Columns(Sequence["Columns"]):
         rows: list[list[str]] = []
         lengths: list[int] = []
         for i, sequence in enumerate(sequences):
-            if isinstance(sequence, str) or not hasattr(sequence, "__len__"):
+            if isinstance(sequence, str | bytes | dict | set | frozenset) or not hasattr(sequence, "__len__"):
                 what = "a single string" if isinstance(sequence, str) else repr(sequence)
-                raise ParsimonError(f"sequence {i} is {what}; it should be a list of tokens.")
+                raise ParsimonError(
+                    f"sequence {i} is {what}, but should be a list of tokens; put a single sentence into a list, or "
+                    "use predict_single."
+                )
             for t, token in enumerate(sequence):
                 row = list(token) if isinstance(token, list | tuple) else [token]
                 if not all(isinstance(value, str) for value in row):
@@ -112,7 +117,11 @@ class Columns(Sequence["Columns"]):
                     )
                 rows.append(row)
             lengths.append(len(sequence))
-        columns = [strings.add_all([row[c] for row in rows]) for c in range(len(rows[0]) if rows else 0)]
+        try:
+            columns = [strings.add_all([row[c] for row in rows]) for c in range(len(rows[0]) if rows else 0)]
+        except TypeError as error:  # the only mistake that is left
+            wrong = next(value for row in rows for value in row if not writable(value))
+            raise ParsimonError(f"the columns have {wrong!r}, but {error}.") from None
         ids = np.stack(columns) if columns else np.zeros((0, 0), np.int32)
         return cls(np.ascontiguousarray(ids, np.int32), np.array(lengths, np.int32), strings)
 
@@ -149,13 +158,24 @@ class Columns(Sequence["Columns"]):
         return whole
 
 
-class Labels(Sequence[list[str | None]]):
-    """Label sequences as ids. ``None`` (id −1) marks a token whose label is unknown."""
+class Labels(Sequence[list[Any]]):
+    """Label sequences as ids. ``None`` (id −1) marks a token whose label is unknown.
 
-    def __init__(self, ids: IntArray, lengths: IntArray, names: Sequence[str]) -> None:
+    Labels that are no texts are in `values`, by their names.
+
+    >>> from parsimon.features.columns import Labels
+    >>> y = Labels.from_sequences([[3, None], [1]])
+    >>> y.names, y.ids.tolist(), list(y)
+    (('3', '1'), [0, -1, 1], [[3, None], [1]])
+    """
+
+    def __init__(
+        self, ids: IntArray, lengths: IntArray, names: Sequence[str], values: LabelValues | None = None
+    ) -> None:
         self.ids = ids  # (n_tokens,) int32
         self.lengths = lengths
         self.names = tuple(names)
+        self.values: LabelValues = values or {}
 
     def content(self) -> Iterator[Any]:
         """What tells it apart, for fingerprints."""
@@ -165,55 +185,51 @@ class Labels(Sequence[list[str | None]]):
         return len(self.lengths)
 
     @overload
-    def __getitem__(self, which: int) -> list[str | None]: ...
+    def __getitem__(self, which: int) -> list[Any]: ...
     @overload
     def __getitem__(self, which: slice) -> Labels: ...
     def __getitem__(self, which: Any) -> Any:
         chosen, tokens = choose(self.lengths, which)
         ids = self.ids[tokens]
         if isinstance(which, int | np.integer):
-            return [self.names[y] if y >= 0 else None for y in ids]
-        return Labels(ids, self.lengths[chosen], self.names)
+            return [self._labels[y] for y in ids]
+        return Labels(ids, self.lengths[chosen], self.names, self.values)
 
-    def __iter__(self) -> Iterator[list[str | None]]:
-        at = 0
+    def __iter__(self) -> Iterator[list[Any]]:
+        at, labels = 0, self._labels
         for length in self.lengths.tolist():
-            yield [self.names[y] if y >= 0 else None for y in self.ids[at : at + length].tolist()]
+            yield [labels[y] for y in self.ids[at : at + length].tolist()]
             at += length
+
+    @property
+    def _labels(self) -> list[Any]:
+        """The labels by number; None is the last, so that −1 leads there."""
+        return [*labels_of(self.names, self.values), None]
 
     @classmethod
     def from_sequences(
-        cls, sequences: Iterable[Sequence[str | None]], names: Sequence[str] | None = None
+        cls,
+        sequences: Iterable[Sequence[Any]],
+        names: Sequence[str] | None = None,
+        values: LabelValues | None = None,
     ) -> Labels:
-        """Label sequences from strings, numbered by `names` or in order of first appearance."""
+        """Label sequences, numbered by `names` (with their `values`) or in order of first appearance."""
         if isinstance(sequences, Labels):
             if names is None or tuple(names) == sequences.names:
                 return sequences
             return sequences.renumbered(names)
-        number: dict[str, int] = {name: i for i, name in enumerate(names or ())}
-        fixed = names is not None
+        numbers = LabelNumbers(names or (), values)
+        number = numbers.add if names is None else partial(_known, numbers)
         ids: list[int] = []
         lengths: list[int] = []
-        for i, sequence in enumerate(sequences):
-            if isinstance(sequence, str):
-                raise ParsimonError(
-                    f"the labels of sequence {i} are a single string; they should be a list with one label per token."
-                )
-            for t, label in enumerate(sequence):
-                if label is None:
-                    ids.append(-1)
-                    continue
-                name = str(label)
-                if name not in number:
-                    if fixed:
-                        raise ParsimonError(
-                            f"sequence {i}, token {t}: the label {name!r} was not seen in training; "
-                            f"known labels are {', '.join(number)}."
-                        )
-                    number[name] = len(number)
-                ids.append(number[name])
+        for i, sequence in enumerate(_lists_of_labels(sequences)):
+            try:
+                for label in sequence:
+                    ids.append(-1 if label is None else number(label))
+            except ParsimonError as error:
+                raise ParsimonError(f"sequence {i}, token {len(ids) - sum(lengths)}: {error}.") from None
             lengths.append(len(sequence))
-        return cls(np.array(ids, np.int32), np.array(lengths, np.int32), list(number))
+        return cls(np.array(ids, np.int32), np.array(lengths, np.int32), numbers.names, numbers.values)
 
     def renumbered(self, names: Sequence[str]) -> Labels:
         """The same labels, numbered by another list of names; a label that is not in the list is an error."""
@@ -224,7 +240,45 @@ class Labels(Sequence[list[str | None]]):
                 f"the label {unknown[0]!r} was not seen in training; known labels are {', '.join(names)}."
             )
         new = np.array([number.get(name, -1) for name in self.names] + [-1], np.int32)
-        return Labels(new[self.ids], self.lengths, names)
+        return Labels(new[self.ids], self.lengths, names, self.values)
+
+
+def _lists_of_labels(sequences: Iterable[Any]) -> Iterator[Sequence[Any]]:
+    """The label sequences, if they are lists."""
+    if isinstance(sequences, str | bytes | dict | set | frozenset) or not hasattr(sequences, "__iter__"):
+        raise ParsimonError(
+            f"y is of type {type(sequences).__name__}, but should be a list with the labels of each sequence."
+        )
+    for i, sequence in enumerate(sequences):
+        if isinstance(sequence, str):
+            raise ParsimonError(
+                f"the labels of sequence {i} are a single string; they should be a list with one label per token."
+            )
+        listed = hasattr(sequence, "__len__") and hasattr(sequence, "__iter__")
+        if not listed or isinstance(sequence, bytes | dict | set | frozenset):
+            raise ParsimonError(
+                f"the labels of sequence {i} are {sequence!r}; they should be a list with one label per token."
+            )
+        yield sequence
+
+
+def _known(numbers: LabelNumbers, label: Any) -> int:
+    """The number of a label of training."""
+    number = numbers.find(label)
+    if number is None:
+        raise ParsimonError(
+            f"the label {label!r} was not seen in training; known labels are {', '.join(numbers.names)}"
+        )
+    return number
+
+
+def writable(text: str) -> bool:
+    """Whether a text can be written as UTF-8: it has no half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def choose(lengths: IntArray, which: Any) -> tuple[IntArray, IntArray]:

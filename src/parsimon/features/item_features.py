@@ -13,6 +13,7 @@ from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import choose, offsets_of
 from parsimon.features.observations import Observations, Rows
+from parsimon.magnitudes import LARGEST, first_wrong, why_not
 
 
 class _LabelBigram:
@@ -86,7 +87,7 @@ class ItemFeatures(_LabelBigram):
                 "the model was trained on named features, but X has matrices; give dicts or strings."
             )
         try:
-            start, index, value, lengths = collect_items(X, self.names, learn)
+            start, index, value, lengths = collect_items(X, self.names, learn, LARGEST)
         except (ValueError, TypeError) as error:
             raise ParsimonError(f"{error}.") from None
         return Rows(start, index, value), lengths
@@ -271,7 +272,7 @@ class MatrixFeatures(_LabelBigram):
             matrix.sum_duplicates()
         value = matrix.data.astype(np.float64)
         rows = Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), value)
-        _check_finite(rows, value, X)
+        _check_values(rows, value, X)
         if (value == 1.0).all():
             rows = Rows(rows.start, rows.index)
         wanted = np.zeros(self.n_columns, bool)
@@ -332,16 +333,15 @@ def _as_sequences(X: Any) -> SparseSequences:
     return X if isinstance(X, SparseSequences) else SparseSequences.from_sequences(X)
 
 
-def _check_finite(rows: Rows, value: Array, X: SparseSequences) -> None:
-    wrong = np.flatnonzero(~np.isfinite(value))
-    if not len(wrong):
+def _check_values(rows: Rows, value: Array, X: SparseSequences) -> None:
+    """Refuses values that cannot be computed with."""
+    at = first_wrong(value)
+    if at is None:
         return
-    at = int(wrong[0])
     row = int(np.searchsorted(rows.start, at, side="right")) - 1
     offsets = offsets_of(X.lengths)
     sequence = int(np.searchsorted(offsets, row, side="right")) - 1
     raise ParsimonError(
         f"sequence {sequence}, token {row - int(offsets[sequence])}: the feature "
-        f"{X.column_name(int(rows.index[at]))} has the value {'NaN' if np.isnan(value[at]) else 'infinity'}; "
-        "values must be finite."
+        f"{X.column_name(int(rows.index[at]))} has the value {why_not(float(value[at]))}."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from parsimon.data.parents import attach_to_siblings
 from parsimon.errors import ParsimonError
@@ -32,9 +33,9 @@ def also(observations: Observations, first_sibling: int) -> Observations:
 SIBLINGS: dict[str, Callable[[Observations, int], Observations]] = {"instead": instead, "also": also}
 
 
-def check_siblings(siblings: str | None, templates: TemplateSet) -> None:
+def check_siblings(siblings: Any, templates: TemplateSet) -> None:
     """Check `siblings`, and that there are templates for siblings only if labels depend on siblings."""
-    if siblings is not None and siblings not in SIBLINGS:
+    if siblings is not None and not (isinstance(siblings, str) and siblings in SIBLINGS):
         raise ParsimonError(f"siblings must be None, 'instead' or 'also', not {siblings!r}.")
     unusable = [t.source for t in templates if t.kind == "sibling"]
     if siblings is None and unusable:

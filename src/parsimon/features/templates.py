@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal, cast, get_args, overload
+from typing import Any, ClassVar, Literal, cast, get_args, overload
 
 from parsimon.errors import ParsimonError
 from parsimon.features.links import check_relation
@@ -357,12 +357,16 @@ class TemplateSet(Sequence[Template]):
         return self.templates[index]
 
 
-def as_templates(templates: str | os.PathLike[str] | TemplateSet) -> TemplateSet:
+def as_templates(templates: Any) -> TemplateSet:
     """A template set from a template set, the name of a preset, or a file."""
     from parsimon.features.presets import get_preset, preset_names  # presets import this module
 
     if isinstance(templates, TemplateSet):
         return templates
+    if not isinstance(templates, str | os.PathLike):
+        raise ParsimonError(
+            f"templates must be the name of a preset, the path of a file, or a TemplateSet, not {templates!r}."
+        )
     if isinstance(templates, str) and templates in preset_names():
         return get_preset(templates)
     if isinstance(templates, str) and not Path(templates).exists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -24,16 +25,34 @@ def tree_columns(trees: Iterable[tuple[Sequence[Any], Sequence[int]]]) -> Column
     """
     nodes, parents = [], []
     for i, tree in enumerate(trees):
-        if not isinstance(tree, tuple | list) or len(tree) != 2:
-            raise ParsimonError(f"tree {i} must be a pair of lists: the nodes, and the parent of each node.")
+        if not (
+            isinstance(tree, tuple | list) and len(tree) == 2 and all(hasattr(e, "__len__") for e in tree)
+        ):
+            raise ParsimonError(
+                f"tree {i} must be a pair of lists (the nodes, and the parent of each node); put a single tree into a "
+                "list, or use predict_single."
+            )
         if len(tree[0]) != len(tree[1]):
             raise ParsimonError(
                 f"tree {i} has {len(tree[0])} nodes but {len(tree[1])} parents; give one per node, -1 for roots."
             )
         nodes.append(tree[0])
-        parents.append(np.asarray(tree[1], np.int64).reshape(-1))
+        parents.append(_parents(i, tree[1]))
     columns = Columns.from_sequences(nodes)
     return with_parents(columns, np.concatenate([np.zeros(0, np.int64), *parents]))
+
+
+def _parents(tree: int, given: Any) -> IntArray:
+    """The parents of the nodes of a tree, if they are whole numbers."""
+    if isinstance(given, np.ndarray) and given.dtype.kind == "i":
+        return given.astype(np.int64).reshape(-1)
+    if not all(isinstance(each, Integral) for each in given):
+        wrong = next(each for each in given if not isinstance(each, Integral))
+        raise ParsimonError(
+            f"tree {tree} has the parent {wrong!r}, which must be the number of a node, or -1 for roots; put a single "
+            "tree into a list, or use predict_single."
+        )
+    return np.array([int(each) if abs(int(each)) < 2**31 else 2**31 for each in given], np.int64)
 
 
 def with_parents(columns: Columns, parent: IntArray) -> Columns:

@@ -437,7 +437,12 @@ RULES: dict[str, Callable[[IntArray], Array]] = {
 def group_weights(rule: Rule, sizes: IntArray) -> Array:
     """d_m, by one of `RULES` or as given."""
     if not isinstance(rule, str):
-        weight = np.array(rule, np.float64)
+        try:
+            weight = np.array(rule, np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise ParsimonError(
+                f"the weights of groups must be numbers, or one of {', '.join(RULES)}."
+            ) from None
         if weight.shape != sizes.shape:
             raise ParsimonError(
                 f"there are {len(sizes)} groups but {weight.size} group weights; give one for each."

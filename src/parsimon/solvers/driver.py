@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -16,6 +17,8 @@ from parsimon.errors import ParsimonError, warn
 from parsimon.problem import Problem
 from parsimon.solvers.base import Event, Iterate, Result, Solver, Status
 from parsimon.weights import Weights
+
+TOO_LARGE = "scale down the values of features or the weights of instances, or learn in smaller steps"
 
 
 @dataclass
@@ -115,7 +118,7 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
     status: Status | None = None
     # BLAS with one thread: its sums must not depend on how many processors there are.
     with interruptible() as interrupted, threadpool_limits(1, user_api="blas"):
-        for last in solver.iterate(problem, start):
+        for last in _computable(solver.iterate(problem, start)):
             number = len(watch.history) - first
             event = _observe(watch, last, number)
             for callback in watch.callbacks:
@@ -131,6 +134,18 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
     if watch.checkpoint is not None:
         keep(watch, last.weights)
     return _result(watch, last, status or Status.CONVERGED)
+
+
+def _computable(iterates: Iterator[Iterate]) -> Iterator[Iterate]:
+    """The iterates of a solver while they are numbers; without that, any of them would count as an optimum."""
+    try:
+        for iterate in iterates:
+            for what, value in (("objective", iterate.objective), ("violation of optimality", iterate.kkt)):
+                if value is not None and not math.isfinite(value):
+                    raise ParsimonError(f"the {what} is not finite any more ({value}); {TOO_LARGE}.")
+            yield iterate
+    except (OverflowError, FloatingPointError) as error:
+        raise ParsimonError(f"{error}; {TOO_LARGE}.") from None
 
 
 def _observe(watch: Monitor, iterate: Iterate, number: int) -> Event:

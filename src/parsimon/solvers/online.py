@@ -342,6 +342,8 @@ class ProximalSteps:
 
     def learner(self) -> OnlineLearner:
         """A learner with these blocks that knows all instances."""
+        if not self.blocks.n_blocks:
+            raise ParsimonError("there are no features to learn; use a smaller cutoff, or more templates.")
         return self.instances.learner(self.blocks.node, self.blocks.pair, self.blocks.n_blocks)
 
     def shrink(self, learner: OnlineLearner, step: float, share: float, epochs: float) -> None:

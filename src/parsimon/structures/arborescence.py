@@ -16,6 +16,7 @@ import numpy as np
 from parsimon import _core
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
+from parsimon.magnitudes import check_scores
 from parsimon.structures.base import Oracle
 
 
@@ -79,8 +80,8 @@ class Arborescence:
                 f"there are {len(lengths)} sentences; give as many weights, all of them finite."
             )
         self.lengths = lengths
-        self.projective = projective
-        self.single_root = single_root
+        self.projective = bool(projective)
+        self.single_root = bool(single_root)
         self.weights = weights
         self.threads = threads
         self.first = 0  # the number of the first sentence, for messages
@@ -88,7 +89,7 @@ class Arborescence:
         self.sentence: IntArray = np.repeat(np.arange(len(lengths)), lengths)  # (n_tokens,)
         self._n_heads: IntArray = np.repeat(lengths + 1, lengths)  # (n_tokens,): how many arcs enter each
         self._first_arc: IntArray = np.cumsum(self._n_heads) - self._n_heads
-        self.compiled = _core.Arborescences(self.offsets, projective, single_root)
+        self.compiled = _core.Arborescences(self.offsets, self.projective, self.single_root)
 
     @property
     def n_labels(self) -> int:
@@ -124,6 +125,7 @@ class Arborescence:
         heads = np.empty(self.n_tokens, np.int32)
         if not self.compiled.argmax(scores.arc, best, heads, self.threads):
             raise self._infeasible(best)
+        check_scores("sentence", best)
         return best, heads
 
     def cost_argmax(
@@ -175,6 +177,7 @@ class Arborescence:
         outputs = np.empty((k, self.n_tokens), np.int32)
         if not self.compiled.kbest(scores.arc.reshape(-1), self.n_labels, values, outputs, self.threads):
             raise self._infeasible(values[0])
+        check_scores("sentence", values)
         return values, outputs
 
     def variances(self, marginals: Array) -> ArcParts:

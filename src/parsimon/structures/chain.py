@@ -12,6 +12,7 @@ import numpy as np
 from parsimon import _core
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
+from parsimon.magnitudes import check_scores
 from parsimon.structures.base import Oracle
 from parsimon.structures.workspace import Workspace
 
@@ -202,6 +203,7 @@ class Chain:
 
     def argmax(self, scores: ChainParts) -> tuple[Array, IntArray]:
         """The best label sequences (Viterbi), and their scores."""
+        self._check(scores)
         best = np.empty(self.n_instances)
         labels = np.empty(self.n_tokens, np.int32)
         if not self.compiled.argmax(scores.node, scores.pair, scores.single, best, labels, self.threads):
@@ -248,6 +250,7 @@ class Chain:
             self.threads,
         ):
             raise self._infeasible(log_z)
+        check_scores(self.instance, log_z)
         origins = None if kept is None else Origins([(1.0, Posterior(kept, scores.node.copy()))])
         return log_z, ChainParts(scores.node, pair, single, origins)
 
@@ -287,6 +290,7 @@ class Chain:
 
     def kbest(self, scores: ChainParts, k: int) -> tuple[Array, IntArray]:
         """The k best label sequences: scores (k, n_sequences), −∞ where there are fewer; labels (k, n_tokens)."""
+        self._check(scores)
         values = np.empty((k, self.n_instances))
         labels = np.empty((k, self.n_tokens), np.int32)
         self.compiled.kbest(scores.node, scores.pair, scores.single, values, labels, self.threads)
@@ -294,6 +298,7 @@ class Chain:
 
     def sample(self, scores: ChainParts, n: int = 1, seed: int = 0) -> IntArray:
         """n draws from p(y) ∝ exp(score): labels (n, n_tokens). The same for any number of threads."""
+        self._check(scores)
         labels = np.empty((n, self.n_tokens), np.int32)
         if not self.compiled.sample(scores.node, scores.pair, scores.single, seed, labels, self.threads):
             raise ParsimonError(
@@ -355,6 +360,10 @@ class Chain:
     def weigh(self, values: Array) -> float:
         """Σ weight · value over sequences."""
         return float(np.sum(values if self.weights is None else values * self.weights))
+
+    def _check(self, scores: ChainParts) -> None:
+        """Refuses scores of which `marginals` could make nothing, either."""
+        check_scores(self.instance, scores.node, scores.pair, scores.single)
 
     def _infeasible(self, values: Array) -> ParsimonError:
         which = int(np.flatnonzero(~(values > -np.inf))[0])

@@ -19,6 +19,7 @@ from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.files import write_file
 from parsimon.forms import encodable, plain, shown, told
+from parsimon.magnitudes import LARGEST_WEIGHT, first_wrong, why_not
 from parsimon.tasks.info import checked_info
 from parsimon.tasks.kinds import find_kind, get_kind
 
@@ -58,14 +59,17 @@ def dump_model(model: Model, *, dtype: str = "float64") -> bytes:
 
     if dtype not in ("float64", "float32"):
         raise ParsimonError(f"weights are kept as float64 or float32, not {dtype!r}.")
-    if model.weights.size and np.abs(model.weights).max() > np.finfo(dtype).max:
-        raise ParsimonError("a weight is too large for float32; keep float64.")
     kind = get_kind(model.kind)
     try:
         info = checked_info(jsonable(model.info), kind.info)
         header, tensors = kind.file.take_apart(model)
     except ValueError as error:
         raise ParsimonError(f"the model cannot be written: {told(error)}.") from None
+    wrong = _wrong_number({**tensors, "weights": model.weights})
+    if wrong is not None:  # before a good model is overwritten
+        raise ParsimonError(f"the model cannot be kept: {wrong}.")
+    if model.weights.size and np.abs(model.weights).max() > np.finfo(dtype).max:
+        raise ParsimonError("a weight is too large for float32; keep float64.")
     header = {"format": FORMAT, "kind": model.kind, **header, "info": info}
     tensors["weights"] = model.weights.astype(dtype)
     packed = {
@@ -120,7 +124,11 @@ def parse_model(content: bytes, name: str = "the model", kind: type[Any] | None 
         )
     try:
         header["info"] = checked_info(header["info"], found.info)
-        model = found.file.put_together(header, load(content))
+        tensors = load(content)
+        wrong = _wrong_number(tensors)
+        if wrong is not None:
+            raise ValueError(wrong)
+        model = found.file.put_together(header, tensors)
     except (
         SafetensorError,
         KeyError,
@@ -138,6 +146,15 @@ def parse_model(content: bytes, name: str = "the model", kind: type[Any] | None 
     if kind is not None and not isinstance(model, kind):
         raise ParsimonError(f"{name} is a {found.name} model, but a {kind.kind} model is needed here.")
     return model
+
+
+def _wrong_number(tensors: dict[str, Any]) -> str | None:
+    """What is wrong with the first number that no prediction could be computed with, in any array of any kind."""
+    for name, values in tensors.items():
+        at = first_wrong(values, LARGEST_WEIGHT)
+        if at is not None:
+            return f"a number in {name} is {why_not(float(values.reshape(-1)[at]), LARGEST_WEIGHT)}"
+    return None
 
 
 def _header(content: bytes, name: str) -> dict[str, Any]:

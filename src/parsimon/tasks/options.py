@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 from parsimon.errors import ParsimonError
-from parsimon.memory import parse_size
+from parsimon.magnitudes import LARGEST
+from parsimon.memory import LARGEST_SIZE, parse_size
 from parsimon.solvers.registry import SOLVERS
 
 if TYPE_CHECKING:
@@ -32,6 +33,17 @@ FILES, LEARNING, CHOOSING, GROWING = "Files", "What to learn", "Which templates 
 SENTENCES, WORDS = "Which sentences matter", "Words"
 STOPPING, SAFETY, RUNNING, READING = "How long", "Safety", "Running", "Reading"
 SECTIONS = (FILES, LEARNING, SENTENCES, WORDS, CHOOSING, GROWING, STOPPING, SAFETY, RUNNING, READING)
+
+MOST_THREADS = 1024
+# What options that may be objects must have, whatever their classes.
+ABILITIES = {
+    "solver": "iterate",
+    "penalty": "bind",
+    "loss": "bind",
+    "selection": "select",
+    "growth": "schedule",
+    "reader": "read",
+}
 
 INTEGER, NUMBER, TEXT, SWITCH, SIZE, FILE = "integer", "number", "text", "switch", "size", "file"
 
@@ -61,17 +73,27 @@ class Option:
         right = True
         if self.kind in (INTEGER, NUMBER):
             number = Integral if self.kind == INTEGER else Real
-            right = not isinstance(value, bool) and isinstance(value, number) and self._allows(float(value))
+            right = (
+                not isinstance(value, bool) and isinstance(value, number) and self._allows(_as_float(value))
+            )
+            if right and abs(_as_float(value)) > LARGEST:
+                raise ParsimonError(
+                    f"{name} must be {self.wanted}, and {LARGEST:g} at most, not {_shown(value)}."
+                )
         elif self.kind == SWITCH:
-            right = isinstance(value, Integral) or type(value).__name__ in ("bool", "bool_")
+            right = type(value).__name__ in ("bool", "bool_") or (
+                isinstance(value, Integral) and 0 <= int(value) <= (self.most or 1)
+            )
         elif self.kind == FILE:
             right = isinstance(value, str | Path)
         elif self.kind == SIZE and isinstance(value, str):
             parse_size(value)  # refuses the value by itself
         elif self.kind == SIZE:
-            right = not isinstance(value, bool) and isinstance(value, Integral) and int(value) > 0
+            right = (
+                not isinstance(value, bool) and isinstance(value, Integral) and 0 < int(value) < LARGEST_SIZE
+            )
         if not right:
-            raise ParsimonError(f"{name} must be {self.wanted}, not {value!r}.")
+            raise ParsimonError(f"{name} must be {self.wanted}, not {_shown(value)}.")
 
     def _allows(self, value: float) -> bool:
         return (
@@ -97,6 +119,22 @@ class Option:
             upper = "" if self.most is None else f" and up to {_short(self.most)}"
             return f"{noun} above {_short(self.above)}{upper}"
         return noun if self.least is None else f"{noun}, {_short(self.least)} or more"
+
+
+def _shown(value: object) -> str:
+    """A wrong value, short enough for a sentence in one line."""
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # a whole number with thousands of digits
+        return "such a long number"
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of more than 300 digits
+        return math.inf
 
 
 def _short(number: float) -> str:
@@ -227,6 +265,7 @@ class TrainingOptions:
         "Print progress to standard error every few seconds.",
         RUNNING,
         kind=SWITCH,
+        most=100,
         flags=("-v", "--verbose"),
         lasting=False,
     )
@@ -243,16 +282,30 @@ class TrainingOptions:
         annotations = {each.name: each.type for each in fields(self)}
         for name, each in options_of(type(self)).items():
             given = getattr(self, name)
+            optional = "None" in str(annotations[name])
+            if given is None and not optional and each.kind != TEXT:
+                raise ParsimonError(f"{name} must be {each.wanted}, not None.")
             if name != "random_state":
                 each.check(name, given)
-            if each.choices is not None and given is not None:
+            if each.choices is not None and (given is not None or not optional):
                 names_only = annotations[name] in ("str", "str | None")  # and no objects
                 if given not in each.choices if isinstance(given, str) else names_only:
-                    raise ParsimonError(f"{name} must be one of {', '.join(each.choices)}, not {given!r}.")
+                    raise ParsimonError(
+                        f"{name} must be one of {', '.join(each.choices)}, not {_shown(given)}."
+                    )
+            if given is not None or not optional:
+                _check_object(name, given, each)
         if not all(map(callable, self.callbacks)):
-            raise ParsimonError(f"callback must be a function or a list of functions, not {self.callback!r}.")
+            raise ParsimonError(
+                f"callback must be a function or a list of functions, not {_shown(self.callback)}."
+            )
         threads_of(self.n_jobs)
         _check_random_state(self.random_state)
+
+    @property
+    def limit_is_method(self) -> bool:
+        """Whether a limit of iterations is part of the method, so that reaching it is a proper end."""
+        return False
 
     @property
     def n_threads(self) -> int:
@@ -365,7 +418,22 @@ def threads_of(n_jobs: int | None) -> int:
             f"n_jobs must be a whole number and not 0, but it is {n_jobs!r}; use 1 for one thread or -1 for all "
             "processors."
         )
+    if int(n_jobs) > MOST_THREADS:
+        raise ParsimonError(
+            f"n_jobs is {n_jobs}; give {MOST_THREADS} threads at most, or -1 for all processors."
+        )
     return int(n_jobs) if n_jobs > 0 else max(1, available_processors() + 1 + int(n_jobs))
+
+
+def _check_object(name: str, given: object, described: Option) -> None:
+    """Refuses what is neither a name nor an object that does the work, such as a class in place of an instance."""
+    if name not in ABILITIES or (isinstance(given, str) and described.choices is not None):
+        return
+    if isinstance(given, type) or not hasattr(given, ABILITIES[name]):
+        names = "" if described.choices is None else f"one of {', '.join(described.choices)}, or "
+        raise ParsimonError(
+            f"{name} must be {names}an object that has {ABILITIES[name]!r}, not {_shown(given)}."
+        )
 
 
 def _check_random_state(given: object) -> None:

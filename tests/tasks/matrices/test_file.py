@@ -23,12 +23,12 @@ D = 6
 X = np.random.default_rng(3).normal(size=(7, D))
 
 
-CLASSES: dict[str, tuple[tuple[str, ...] | None, str]] = {
-    "numbers": (None, "text"),
-    "texts": (("no", "yé"), "text"),
-    "integers": (("-3", "0", "12"), "integer"),
-    "fractions": (("-0.5", "0.1", "2.0"), "number"),
-    "truths": (("False", "True"), "truth"),
+CLASSES: dict[str, tuple[tuple[str, ...] | None, dict[str, Any]]] = {
+    "numbers": (None, {}),
+    "texts": (("no", "yé"), {}),
+    "integers": (("-3", "0", "12"), {"-3": -3, "0": 0, "12": 12}),
+    "fractions": (("-0.5", "0.1", "2.0"), {"-0.5": -0.5, "0.1": 0.1, "2.0": 2.0}),
+    "truths": (("False", "True"), {"False": False, "True": True}),
 }
 
 
@@ -41,12 +41,12 @@ GROUPS = {
 
 @cache
 def model_of(outputs: str = "texts", groups: str = "overlapping") -> MatrixModel:
-    classes, kind = CLASSES[outputs]
+    classes, values = CLASSES[outputs]
     rng = np.random.default_rng(0)
     width = 1 if classes is None or len(classes) == 2 else len(classes)
     weights, info = rng.normal(size=(3, width)), {"loss": "log", "alpha": 1.0}
     return MatrixModel(
-        D, np.array([1, 4, 5]), weights, rng.normal(size=width), classes, kind, GROUPS[groups], info
+        D, np.array([1, 4, 5]), weights, rng.normal(size=width), classes, values, GROUPS[groups], info
     )
 
 
@@ -59,7 +59,7 @@ def test_round_trip(outputs: str, groups: str, tmp_path: Path) -> None:
     model = model_of(outputs, groups)
     save_model(model, tmp_path / "m")
     again = load_model(tmp_path / "m", MatrixModel)
-    assert (again.classes, again.class_type, again.info) == (model.classes, model.class_type, model.info)
+    assert (again.classes, again.label_values, again.info) == (model.classes, model.label_values, model.info)
     for name in ("columns", "weights", "intercepts", "coef"):
         np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -91,8 +91,11 @@ HOSTILE = {
     "classes that are the same number": setting("classes", to=["1", "01", "2"]),
     "one class": setting("classes", to=["1"]),
     "too few classes": setting("classes", to=["1", "2"]),
-    "an unknown type of classes": setting("class_type", to="pickle"),
-    "a type that is a list": setting("class_type", to=[]),
+    "values of classes that are a list": setting("label_values", to=[]),
+    "no values of classes": without("label_values"),
+    "a class of another value": setting("label_values", to={"0": 2}),
+    "a value of no class": setting("label_values", to={"7": 7}),
+    "a value that is a list": setting("label_values", to={"0": [1]}),
     "info that is a number": setting("info", to=3),
     "groups that are a number": setting("groups", to=3),
     "groups without an order": setting("groups", to={"names": None}),

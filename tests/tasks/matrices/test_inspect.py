@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,12 +16,12 @@ from parsimon.tasks.matrices.model import MatrixModel
 D = 6
 
 
-CLASSES: dict[str, tuple[tuple[str, ...] | None, str]] = {
-    "numbers": (None, "text"),
-    "texts": (("no", "yé"), "text"),
-    "integers": (("-3", "0", "12"), "integer"),
-    "fractions": (("-0.5", "0.1", "2.0"), "number"),
-    "truths": (("False", "True"), "truth"),
+CLASSES: dict[str, tuple[tuple[str, ...] | None, dict[str, Any]]] = {
+    "numbers": (None, {}),
+    "texts": (("no", "yé"), {}),
+    "integers": (("-3", "0", "12"), {"-3": -3, "0": 0, "12": 12}),
+    "fractions": (("-0.5", "0.1", "2.0"), {"-0.5": -0.5, "0.1": 0.1, "2.0": 2.0}),
+    "truths": (("False", "True"), {"False": False, "True": True}),
 }
 
 
@@ -33,12 +34,12 @@ GROUPS = {
 
 @cache
 def model_of(outputs: str = "texts", groups: str = "overlapping") -> MatrixModel:
-    classes, kind = CLASSES[outputs]
+    classes, values = CLASSES[outputs]
     rng = np.random.default_rng(0)
     width = 1 if classes is None or len(classes) == 2 else len(classes)
     weights, info = rng.normal(size=(3, width)), {"loss": "log", "alpha": 1.0}
     return MatrixModel(
-        D, np.array([1, 4, 5]), weights, rng.normal(size=width), classes, kind, GROUPS[groups], info
+        D, np.array([1, 4, 5]), weights, rng.normal(size=width), classes, values, GROUPS[groups], info
     )
 
 

@@ -10,8 +10,9 @@ import pytest
 from scipy import sparse
 
 from parsimon.errors import ParsimonError
+from parsimon.label_values import named_labels
 from parsimon.penalties.groups import Groups
-from parsimon.tasks.matrices.model import MatrixModel, named_classes
+from parsimon.tasks.matrices.model import MatrixModel
 from parsimon.tasks.model_file import dump_model, parse_model
 
 D = 6
@@ -20,12 +21,12 @@ D = 6
 X = np.random.default_rng(3).normal(size=(7, D))
 
 
-CLASSES: dict[str, tuple[tuple[str, ...] | None, str]] = {
-    "numbers": (None, "text"),
-    "texts": (("no", "yé"), "text"),
-    "integers": (("-3", "0", "12"), "integer"),
-    "fractions": (("-0.5", "0.1", "2.0"), "number"),
-    "truths": (("False", "True"), "truth"),
+CLASSES: dict[str, tuple[tuple[str, ...] | None, dict[str, Any]]] = {
+    "numbers": (None, {}),
+    "texts": (("no", "yé"), {}),
+    "integers": (("-3", "0", "12"), {"-3": -3, "0": 0, "12": 12}),
+    "fractions": (("-0.5", "0.1", "2.0"), {"-0.5": -0.5, "0.1": 0.1, "2.0": 2.0}),
+    "truths": (("False", "True"), {"False": False, "True": True}),
 }
 
 
@@ -38,12 +39,12 @@ GROUPS = {
 
 @cache
 def model_of(outputs: str = "texts", groups: str = "overlapping") -> MatrixModel:
-    classes, kind = CLASSES[outputs]
+    classes, values = CLASSES[outputs]
     rng = np.random.default_rng(0)
     width = 1 if classes is None or len(classes) == 2 else len(classes)
     weights, info = rng.normal(size=(3, width)), {"loss": "log", "alpha": 1.0}
     return MatrixModel(
-        D, np.array([1, 4, 5]), weights, rng.normal(size=width), classes, kind, GROUPS[groups], info
+        D, np.array([1, 4, 5]), weights, rng.normal(size=width), classes, values, GROUPS[groups], info
     )
 
 
@@ -70,8 +71,8 @@ def test_scores_and_predictions(outputs: str) -> None:
     "values", [np.array([3, -1]), np.array([0.1, 2.0]), np.array([True, False]), np.array(["b", "a"])]
 )
 def test_classes_keep_their_type(values: Any) -> None:
-    names, kind = named_classes(values)
-    model = MatrixModel(1, np.zeros(0), np.zeros((0, 1)), np.zeros(1), names, kind)
+    names, by_name = named_labels(values.tolist())
+    model = MatrixModel(1, np.zeros(0), np.zeros((0, 1)), np.zeros(1), names, by_name)
     again = parse_model(dump_model(model))
     assert again.class_values.tolist() == values.tolist()
     assert again.class_values.dtype.kind == values.dtype.kind
@@ -100,3 +101,17 @@ def test_parts_that_do_not_fit_together(wrong: dict[str, Any], said: str) -> Non
     MatrixModel(**right)
     with pytest.raises(ParsimonError, match=said):
         MatrixModel(**{**right, **wrong})
+
+
+@pytest.mark.parametrize("outputs", ["texts", "numbers"])
+@pytest.mark.parametrize("number", [np.nan, 1e308, -np.inf])
+def test_numbers_that_cannot_be_scored(outputs: str, number: float) -> None:
+    model = model_of(outputs)
+    X = np.zeros((3, model.n_columns))
+    X[1] = number
+    for ask in (model.margins, model.predict):
+        for matrix in (X, sparse.csr_array(X)):
+            with pytest.raises(
+                ParsimonError, match=r"X has the number .*; values must (be finite|lie between)"
+            ):
+                ask(matrix)

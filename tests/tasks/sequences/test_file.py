@@ -56,7 +56,10 @@ def test_wrong_headers_and_missing_arrays() -> None:
         (lambda h, t: h.update(scheme="none"), "there is no scheme 'none'"),
         (lambda h, t: h["space"].update(kind="none"), "damaged"),
         (lambda h, t: t.update(weights=t["weights"][:-1]), "not as many weights as features"),
-        (lambda h, t: t.update(weights=t["weights"] * np.nan), "a weight is not finite"),
+        (
+            lambda h, t: t.update(weights=t["weights"] * np.nan),
+            "a number in weights is NaN; values must be finite",
+        ),
         (lambda h, t: t.update({"node.column": t["node.column"] + 100}), "damaged"),
         (lambda h, t: t.update({"node.features": t["node.features"][:-1]}), "not as many attributes"),
     ],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
+from parsimon.errors import ParsimonError
 from parsimon.features import Columns, ItemFeatures, Labels
 from parsimon.solvers import Weights
 from parsimon.structures.label_schemes import forbid
@@ -89,3 +91,24 @@ def test_how_many_columns_are_needed() -> None:
         ItemFeatures(), [[{"a": 1.0}]] * 2, Labels.from_sequences([["A"], ["B"]])
     )
     assert items.needs_columns == 0
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (np.nan, "are not numbers"),
+        (1e250, "too large to compute with"),
+        (1e60, "too large for probabilities"),
+    ],
+)
+def test_scores_that_cannot_be_computed_with_are_refused(size: float, said: str) -> None:
+    large = replace(model(), weights=model().weights * size)
+    seen = large.observe(X)
+    with pytest.raises(ParsimonError, match=said):
+        large.marginals(seen)
+    if size == 1e60:  # which is the best can be told
+        assert len(large.decode(seen)) == seen.n_tokens
+        return
+    for ask in (large.decode, lambda seen: large.kbest(seen, 2)):
+        with pytest.raises(ParsimonError, match=said):
+            ask(seen)

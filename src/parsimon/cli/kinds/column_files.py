@@ -351,7 +351,7 @@ def evaluate_columns(model: SequenceModel, job: Asked, outputs: str) -> Evaluate
 
     file = column_file(job["test"], job["encoding"], job["separator"], job["comment"])
     gold, predicted = _labels(model, file, job)
-    evaluation = compare(gold, predicted, raw=job["raw"])  # type: ignore[arg-type]  # no label is None here
+    evaluation = compare(gold, predicted, raw=job["raw"])
     text = evaluation_text(evaluation, raw=job["raw"], outputs=outputs)
     if job["confusion"]:
         text += "\n" + confusion_table(evaluation)

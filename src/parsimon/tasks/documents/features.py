@@ -9,7 +9,7 @@ from typing import Any
 from parsimon.data.text.corpus import Corpus
 from parsimon.errors import ParsimonError
 from parsimon.features.bag_of_words import FittedBag
-from parsimon.penalties.groups import Groups, Rule
+from parsimon.penalties.groups import RULES, Groups, Rule
 from parsimon.tasks.documents.units import Unit, unit_groups
 from parsimon.tasks.matrices.column_groups import is_list
 
@@ -49,6 +49,8 @@ class ByUnit:
         """The groups."""
         if not isinstance(features, DocumentFeatures):
             raise ParsimonError(f"groups by {self.unit} need documents, not sequences or matrices.")
+        if not isinstance(self.weight, str):
+            raise ParsimonError(f"the weights of groups by {self.unit} must be one of {', '.join(RULES)}.")
         if self not in features._made:
             made = unit_groups(features.corpus, features.bag, self.unit, self.window, self.weight)
             features._made[self] = made
@@ -76,6 +78,8 @@ class OfWords:
         if not isinstance(features, DocumentFeatures):
             raise ParsimonError("groups of words need documents, not sequences or matrices.")
         number = {word: i for i, word in enumerate(features.bag.words)}
+        if not is_list(self.lists):
+            raise ParsimonError(f"groups must be a unit of text or lists of words, not {self.lists!r}.")
         for m, each in enumerate(self.lists):
             if not is_list(each) or not all(isinstance(word, str) for word in each):
                 raise ParsimonError(f"group {m} of words is {each!r}; give a list of words.")

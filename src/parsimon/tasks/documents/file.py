@@ -8,6 +8,7 @@ import numpy as np
 
 from parsimon.arrays import IntArray
 from parsimon.data.text.reader import TextReader
+from parsimon.label_values import values_for_file, values_from_file
 from parsimon.tasks import naming
 from parsimon.tasks.documents.model import DocumentModel
 from parsimon.tasks.documents.packed_strings import pack_strings, unpack_strings
@@ -44,8 +45,13 @@ INFO: Mapping[str, Form] = {
 
 def take_apart(model: DocumentModel) -> tuple[dict[str, Any], dict[str, Any]]:
     """The header of a model file, and all arrays except the weights."""
-    labels = naming.labels(list(model.labels), "labels")
-    header = {"labels": labels, "values": model.values, "reader": model.reader.settings()}
+    header: dict[str, Any] = {
+        "labels": naming.labels(list(model.labels), "labels"),
+        "values": model.values,
+        "reader": model.reader.settings(),
+    }
+    if values := values_for_file(model.label_values):
+        header["label_values"] = values
     tensors: dict[str, Any] = {"bias": model.bias}
     tensors["words.text"], tensors["words.length"] = pack_strings(model.known)
     if model.all_idf is not None:
@@ -61,14 +67,12 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> DocumentMod
         raise ValueError("a word is there twice")
     weights, bias = (tensors[name].astype(np.float64) for name in ("weights", "bias"))
     idf = tensors["idf"].astype(np.float64) if "idf" in tensors else None
-    for values in (weights, bias, *(() if idf is None else (idf,))):
-        if not np.isfinite(values).all():
-            raise ValueError("a number is not finite")
     if weights.ndim != 2 or bias.ndim != 1 or (idf is not None) != (header["values"] == "tf-idf"):
         raise ValueError("weights must be a table, biases a vector, and idf is there with tf-idf")
     weighed = known if idf is None else [known[i] for i in _places(tensors["weighed"], len(known))]
+    labels = tuple(naming.labels(header["labels"], "labels"))
     return DocumentModel(
-        tuple(naming.labels(header["labels"], "labels")),
+        labels,
         tuple(weighed),
         weights,
         bias,
@@ -77,6 +81,7 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> DocumentMod
         all_words=() if idf is None else tuple(known),
         all_idf=idf,
         info=dict(header["info"]),
+        label_values=values_from_file(header.get("label_values", {}), labels),
     )
 
 

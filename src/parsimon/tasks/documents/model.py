@@ -13,6 +13,7 @@ from parsimon.arrays import Array, IntArray
 from parsimon.data.text.corpus import Corpus
 from parsimon.data.text.reader import TextReader
 from parsimon.errors import ParsimonError
+from parsimon.label_values import LabelValues, labels_of
 from parsimon.tasks.matrices.linear import LinearModel, log_softmax
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class DocumentModel(LinearModel):
     all_words: tuple[str, ...] = ()
     all_idf: Array | None = None
     info: dict[str, Any] = field(default_factory=dict)
+    label_values: LabelValues = field(default_factory=dict)  # of labels that are no texts
 
     def __post_init__(self) -> None:
         self._set(labels=tuple(self.labels), words=tuple(self.words), all_words=tuple(self.all_words))
@@ -119,6 +121,11 @@ class DocumentModel(LinearModel):
             all_idf=bag.idf if scaled else None,
             info=info or {},
         )
+
+    @property
+    def classes(self) -> list[Any]:
+        """The labels as they were given in training."""
+        return labels_of(self.labels, self.label_values)
 
     @property
     def n_labels(self) -> int:

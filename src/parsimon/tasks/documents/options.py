@@ -152,3 +152,8 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         shown="100 if stopping is 'paper'",
     )
     patience: int = changed(DevelopmentOptions, "patience", 20)
+
+    @property
+    def limit_is_method(self) -> bool:
+        """The paper's stopping has a fixed number of rounds."""
+        return self.stopping == "paper"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from parsimon.data.text.reader import TextReader
 from parsimon.designs.flat import FlatDesign
 from parsimon.errors import ParsimonError
 from parsimon.features.bag_of_words import BagOfWords, FittedBag
+from parsimon.label_values import LabelValues
 from parsimon.penalties import ElasticNet, Penalty, SentenceLasso
 from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groupings import ByTemplate
@@ -46,6 +47,7 @@ class LabelledDocuments:
     labels: Sequence[str]
     weights: Array | None = None  # how much each document counts
     order: Sequence[str] | None = None  # all labels; None: those that there are, sorted
+    label_values: LabelValues = field(default_factory=dict)  # of labels that are no texts
 
     def content(self) -> list[Any]:
         """What tells documents apart."""
@@ -169,7 +171,7 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
         features = DocumentFeatures(corpus, bag.fit(corpus))
         design = FlatDesign.build(features.bag.matrix(corpus), len(labels), threads=self.n_threads)
         problem = self._problem(features, design, gold, data.weights)
-        return DocumentTask(labels, features, design, gold, problem, reader, data.weights)
+        return DocumentTask(labels, features, design, gold, problem, reader, data.weights, data.label_values)
 
     def again(self, task: DocumentTask) -> DocumentTask:
         """The same documents with the penalty and the loss of this training."""
@@ -248,6 +250,7 @@ class DocumentTask:
     problem: InMemoryProblem
     reader: TextReader
     weights: Array | None = None  # how much each document counts
+    label_values: LabelValues = field(default_factory=dict)  # of labels that are no texts
 
     @property
     def features(self) -> None:
@@ -280,7 +283,8 @@ class DocumentTask:
     def model(self, result: Result, info: dict[str, Any]) -> DocumentModel:
         """What is left of the words."""
         weights, bias = columns_of(result.weights.dense(), len(self.bag.words), self.width, bias=True)
-        return DocumentModel.from_weights(self.labels, self.bag, weights, bias, self.reader, info)
+        model = DocumentModel.from_weights(self.labels, self.bag, weights, bias, self.reader, info)
+        return replace(model, label_values=self.label_values)
 
     def weights_of(self, model: DocumentModel) -> Weights | None:
         """A model's weights in this task's numbering, words matched by name; None if it is of other labels."""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parsimon.forms import flag, optional
+from parsimon.label_values import values_for_file, values_from_file
 from parsimon.penalties.groups import Groups
 from parsimon.tasks.info import measure, setting, size
-from parsimon.tasks.matrices.model import CLASS_TYPES, MatrixModel
+from parsimon.tasks.matrices.model import MatrixModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,7 @@ def take_apart(model: MatrixModel) -> tuple[dict[str, Any], dict[str, Any]]:
     header: dict[str, Any] = {
         "columns": model.n_columns,
         "classes": None if model.classes is None else list(model.classes),
-        "class_type": model.class_type,
+        "label_values": values_for_file(model.label_values),
         "groups": None,
         "names": None if model.names is None else list(model.names),
     }
@@ -54,35 +55,28 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> MatrixModel
     weights, intercepts = (tensors[name].astype(np.float64) for name in ("weights", "intercepts"))
     if weights.ndim != 2 or intercepts.ndim != 1:
         raise ValueError("weights must be a table, and intercepts a vector")
-    if not np.isfinite(weights).all() or not np.isfinite(intercepts).all():
-        raise ValueError("a number is not finite")
-    classes, class_type = header["classes"], header["class_type"]
+    classes = header["classes"]
     if classes is not None and (
         not isinstance(classes, list) or not all(isinstance(each, str) for each in classes)
     ):
         raise ValueError("classes must be a list of names")
-    if class_type not in CLASS_TYPES:
-        raise ValueError(f"there are no classes of type {class_type!r}")
     n_columns = header["columns"]
     if not isinstance(n_columns, int) or isinstance(n_columns, bool):
         raise ValueError("the number of columns must be a whole number")
     names = header["names"]
     if names is not None and not all(isinstance(name, str) for name in names):
         raise ValueError("the names of columns must be texts")
-    model = MatrixModel(
+    return MatrixModel(
         n_columns,
         _integers(tensors, "kept"),
         weights,
         intercepts,
         None if classes is None else tuple(classes),
-        class_type,
+        values_from_file(header["label_values"], classes or ()),
         None if header["groups"] is None else _groups(dict(header["groups"]), tensors, n_columns),
         dict(header["info"]),
         None if names is None else tuple(names),
     )
-    if classes is not None and len(np.unique(model.class_values)) != len(classes):  # reads them, too
-        raise ValueError("classes must differ")
-    return model
 
 
 def _groups(header: dict[str, Any], tensors: dict[str, Any], n_columns: int) -> Groups:

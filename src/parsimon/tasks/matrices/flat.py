@@ -12,6 +12,7 @@ from parsimon.arrays import Array, IntArray
 from parsimon.designs.flat import FlatDesign
 from parsimon.errors import ParsimonError
 from parsimon.losses import Loss, get_loss
+from parsimon.magnitudes import checked_weights
 from parsimon.penalties.base import Penalty
 from parsimon.penalties.groups import Groups
 from parsimon.problem import Batch, InMemoryProblem, Problem
@@ -59,6 +60,7 @@ def problem_of(
 ) -> InMemoryProblem:
     """The same for a design that is there already."""
     n_labels, n = design.n_labels, design.map.n_rows
+    weights = checked_weights(weights, n, "instance")
     bound = get_loss(loss).bind(range(n_labels))
     if (n_labels == 1) != (bound.name == "squared"):
         wanted = "squared" if n_labels == 1 else "log or hinge"

@@ -10,19 +10,12 @@ import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
+from parsimon.label_values import LabelValues, labels_of
+from parsimon.magnitudes import first_wrong, why_not
 from parsimon.penalties.groups import Groups
 from parsimon.tasks.matrices.linear import LinearModel, best_labels, log_softmax, with_first
 
 MOST_COLUMNS = 2**31 - 1
-
-# What classes may be, and how each is read from its name.
-CLASS_TYPES: dict[str, Any] = {
-    "text": str,
-    "integer": int,
-    "number": float,
-    "truth": lambda name: {"True": True, "False": False}[name],
-}
-OF_DTYPES = {"b": "truth", "i": "integer", "u": "integer", "f": "number"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +38,7 @@ class MatrixModel(LinearModel):
     weights: Array  # (columns, width)
     intercepts: Array  # (width,)
     classes: tuple[str, ...] | None = None  # None: it predicts numbers
-    class_type: str = "text"  # what classes are besides their names, one of CLASS_TYPES
+    label_values: LabelValues = field(default_factory=dict)  # of classes that are no texts
     groups: Groups | None = None  # None: no groups, or every column is one
     info: dict[str, Any] = field(default_factory=dict)
     names: tuple[str, ...] | None = None  # of all columns, where they came with names
@@ -95,7 +88,7 @@ class MatrixModel(LinearModel):
         """The classes as an array of what they were in training: texts, whole numbers, numbers or truth values."""
         if self.classes is None:
             raise ParsimonError("the model predicts numbers, so it has no classes.")
-        return np.array([CLASS_TYPES[self.class_type](name) for name in self.classes])
+        return np.array(labels_of(self.classes, self.label_values))
 
     @cached_property
     def coef(self) -> Array:
@@ -110,6 +103,10 @@ class MatrixModel(LinearModel):
             raise ParsimonError(
                 f"the matrix has {X.shape[1]} columns, but the model was trained on {self.n_columns}."
             )
+        values = X.data if hasattr(X, "tocsr") else X
+        at = first_wrong(values)
+        if at is not None:
+            raise ParsimonError(f"X has the number {why_not(float(values.reshape(-1)[at]))}.")
         return np.asarray(X @ self.coef.T + self.intercepts)
 
     def predict(self, X: Any) -> Any:
@@ -120,8 +117,3 @@ class MatrixModel(LinearModel):
     def probabilities(self, X: Any) -> Array:
         """P(class | row), (rows, classes): the softmax of the scores."""
         return np.exp(log_softmax(with_first(self.margins(X))))
-
-
-def named_classes(classes: Any) -> tuple[tuple[str, ...], str]:
-    """The names of classes, and which of CLASS_TYPES they are."""
-    return tuple(map(str, classes.tolist())), OF_DTYPES.get(classes.dtype.kind, "text")

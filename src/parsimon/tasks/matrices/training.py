@@ -11,6 +11,8 @@ import numpy as np
 from parsimon.arrays import Array, IntArray
 from parsimon.designs.flat import FlatDesign
 from parsimon.errors import ParsimonError
+from parsimon.label_values import named_labels
+from parsimon.magnitudes import first_wrong, why_not
 from parsimon.penalties import ElasticNet, GroupLasso, OverlappingGroupLasso, Penalty, never_dropped
 from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groups import Groups
@@ -28,7 +30,7 @@ from parsimon.tasks.matrices.flat import (
     problem_of,
     with_gap,
 )
-from parsimon.tasks.matrices.model import MatrixModel, named_classes
+from parsimon.tasks.matrices.model import MatrixModel
 from parsimon.tasks.matrices.options import MatrixOptions
 from parsimon.tasks.options import LEARNING, option
 from parsimon.tasks.training import Run, Task, Trained, Training, named_loss
@@ -302,14 +304,14 @@ class MatrixTask:
         """The columns that are left. Intercepts of more than two classes sum to zero."""
         weights, biases = columns_of(result.weights.dense(), self.n_columns, self.width, bias=self.bias)
         kept = np.flatnonzero(weights.any(axis=1))
-        names, kind = (None, "text") if self.classes is None else named_classes(self.classes)
+        names, values = (None, {}) if self.classes is None else named_labels(self.classes.tolist())
         return MatrixModel(
-            self.n_columns, kept, weights[kept], centred(biases), names, kind, self.groups, info
+            self.n_columns, kept, weights[kept], centred(biases), names, values, self.groups, info
         )
 
     def weights_of(self, model: MatrixModel) -> Weights | None:
         """Where to start; None for a model of other columns or classes."""
-        names = None if self.classes is None else named_classes(self.classes)[0]
+        names = None if self.classes is None else named_labels(self.classes.tolist())[0]
         if model.n_columns != self.n_columns or model.classes != names:
             return None
         return as_weights(model.coef.T, model.intercepts, bias=self.bias)
@@ -337,8 +339,9 @@ def checked_rows(X: Any, y: Any) -> Any:
     if outputs.shape != X.shape[:1]:
         raise ParsimonError(f"X has {X.shape[0]} rows, so y must have as many outputs, one for each.")
     for name, values in (("X", X.data if is_sparse(X) else X), ("y", outputs)):
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise ParsimonError(f"{name} has a number that is not finite.")
+        at = first_wrong(values)
+        if at is not None:
+            raise ParsimonError(f"{name} has the number {why_not(float(values.reshape(-1)[at]))}.")
     return X
 
 

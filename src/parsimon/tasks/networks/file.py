@@ -62,8 +62,8 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> NetworkMode
             raise ValueError("states must be there, and differ")
     edges = _edges(tensors["edges"], [len(states) for states in categories])
     weights = tensors["weights"].astype(np.float64)
-    if weights.ndim != 1 or not np.isfinite(weights).all():
-        raise ValueError("a weight is not finite, or weights are not a vector")
+    if weights.ndim != 1:
+        raise ValueError("weights are not a vector")
     model = NetworkModel(
         names,
         categories,

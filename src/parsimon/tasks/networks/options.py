@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parsimon.errors import ParsimonError
+from parsimon.magnitudes import LARGEST
 from parsimon.tasks.options import (
     INTEGER,
     LEARNING,
@@ -172,9 +173,9 @@ class NetworkOptions(TrainingOptions):
             return self.alpha
         try:
             number = float(self.alpha)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = float("nan")
-        if isinstance(self.alpha, bool) or not 0 < number < float("inf"):
+        if isinstance(self.alpha, bool) or not 0 < number <= LARGEST:
             raise ParsimonError(
                 f"alpha must be a number above zero, or one of {', '.join(CRITERIA)}, not {self.alpha!r}."
             )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.tasks.info import SHARED_BY_LABELLERS, setting
 from parsimon.tasks.parsing.model import ParserModel
@@ -57,10 +55,6 @@ def _under(name: str, tensors: dict[str, Any]) -> dict[str, Any]:
 
 def _model(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
     model = sequence_file.put_together({**header, "info": {}}, tensors)
-    if (
-        not isinstance(model.space, ArcFeatures)
-        or model.index.pair.n_features
-        or not np.isfinite(model.weights).all()
-    ):
+    if not isinstance(model.space, ArcFeatures) or model.index.pair.n_features:
         raise ValueError("these are no features of arcs")
     return model

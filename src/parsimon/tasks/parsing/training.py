@@ -22,6 +22,7 @@ from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import as_arc_templates
 from parsimon.features.arc_templates import ArcTemplates
 from parsimon.losses import get_loss
+from parsimon.magnitudes import checked_weights
 from parsimon.problem import Batch, InMemoryProblem
 from parsimon.selection import Candidates, Selected, Selection
 from parsimon.selection.information_gain import arc_information_gain
@@ -312,7 +313,4 @@ def check_trees(treebank: Treebank, weights: Array | None) -> None:
         raise ParsimonError(
             f"{treebank.name}, sentence {sentence}: a word has no head; a parser learns from complete trees."
         )
-    if weights is not None and (
-        len(weights) != len(treebank) or not np.all(np.isfinite(weights)) or np.any(weights < 0)
-    ):
-        raise ParsimonError("sentence weights must be finite and not negative, one for every sentence.")
+    checked_weights(weights, len(treebank), "sentence")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from parsimon.designs.feature_index import FeatureIndex
 from parsimon.forms import count, line, list_of, optional, record
+from parsimon.label_values import values_for_file, values_from_file
 from parsimon.selection.growth import GROWN_STAGE
 from parsimon.structures.label_schemes import SCHEMES
 from parsimon.tasks import naming
@@ -48,6 +50,8 @@ def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
         tensors[f"{name}.column"] = column
     space = {"kind": model.space.kind, **settings}
     header = {"labels": naming.labels(list(model.labels), "labels"), "order": model.order, "space": space}
+    if values := values_for_file(model.label_values):
+        header["label_values"] = values
     if model.scheme is not None:
         header["scheme"] = model.scheme
     return header, tensors
@@ -62,8 +66,8 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceMod
     arrays = {name.removeprefix("space."): v for name, v in tensors.items() if name.startswith("space.")}
     space = space_class.from_state(settings, arrays)
     weights = tensors["weights"].astype(np.float64)
-    if weights.ndim != 1 or not np.isfinite(weights).all():
-        raise ValueError("a weight is not finite, or weights are not a vector")
+    if weights.ndim != 1:
+        raise ValueError("weights are not a vector")
     if len(set(labels)) != len(labels) or not labels:
         raise ValueError("labels must be there, and differ")
     index = FeatureIndex(
@@ -81,7 +85,8 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceMod
     scheme = header.get("scheme")
     if scheme is not None and scheme not in SCHEMES:
         raise ValueError(f"there is no scheme {scheme!r}")
-    return SequenceModel(labels, space, index, weights, dict(header["info"]), order, scheme)
+    model = SequenceModel(labels, space, index, weights, dict(header["info"]), order, scheme)
+    return replace(model, label_values=values_from_file(header.get("label_values", {}), model.tags))
 
 
 def _rows(tensors: dict[str, Any], name: str, n_attributes: int, width: int) -> Any:

@@ -17,6 +17,7 @@ from parsimon.features.columns import Columns, Labels
 from parsimon.features.observations import Observations
 from parsimon.features.space import NumberedFeatures
 from parsimon.features.template_features import TemplateFeatures
+from parsimon.label_values import LabelValues, labels_of
 from parsimon.structures.chain import Chain, ChainParts
 from parsimon.structures.label_schemes import Transitions
 from parsimon.structures.workspace import Workspace
@@ -24,6 +25,7 @@ from parsimon.tasks.sequences.second_order import TagPairs
 from parsimon.weights import Weights
 
 BATCH = 1 << 21  # part scores held at a time while predicting
+ROUNDING = 1e-3  # how far from one the probabilities of a token's labels may add up
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class SequenceModel:
     info: dict[str, Any] = field(default_factory=dict)
     order: int = 1  # with 2, labels are pairs of tags (see second_order.py); what comes out are tags
     scheme: str | None = None  # predictions are valid in it, unless another one is asked for
+    label_values: LabelValues = field(default_factory=dict)  # of tags that are no texts
 
     @classmethod
     def from_weights(
@@ -83,6 +86,11 @@ class SequenceModel:
     def tags(self) -> tuple[str, ...]:
         """What is predicted: the labels, or the tags that they are pairs of."""
         return self.labels if self.pairs is None else self.pairs.tags
+
+    @property
+    def classes(self) -> list[Any]:
+        """What is predicted, as it was given in training."""
+        return labels_of(self.tags, self.label_values)
 
     def _possible(self, allowed: Transitions | None) -> Transitions | None:
         """What is allowed of tags, said of labels."""
@@ -157,6 +165,11 @@ class SequenceModel:
                 scores = self._given(chain, scores, given[tokens])
             log_z[chosen], parts = chain.marginals(scores)
             out[tokens] = parts.node if self.pairs is None else self.pairs.of_tags(parts.node)
+        if np.any(np.abs(out.sum(axis=1) - 1.0) > ROUNDING):
+            raise ParsimonError(
+                f"the scores are too large for probabilities (the largest log Z is {log_z.max():g}); scale the "
+                "features, or use viterbi decoding."
+            )
         return out, log_z
 
     def kbest(
@@ -195,7 +208,7 @@ class SequenceModel:
 
     def as_labels(self, ids: IntArray, lengths: IntArray) -> Labels:
         """Label numbers with their names."""
-        return Labels(ids, lengths, self.tags)
+        return Labels(ids, lengths, self.tags, self.label_values)
 
     def observe(self, X: Any, threads: int = 1) -> Observations:
         """The attributes of an input that the model knows."""

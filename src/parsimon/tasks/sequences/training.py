@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,7 +19,9 @@ from parsimon.features.node_kinds import NodeKinds
 from parsimon.features.observations import Observations
 from parsimon.features.space import FeatureSpace
 from parsimon.features.template_features import TemplateFeatures
+from parsimon.label_values import LabelValues
 from parsimon.losses import get_loss
+from parsimon.magnitudes import checked_weights
 from parsimon.problem import Batch, InMemoryProblem
 from parsimon.selection import Candidates, Growth, Selected
 from parsimon.selection.growth import Growing, Grown
@@ -232,17 +234,13 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         )
 
     def _task_of(self, space: FeatureSpace, observations: Observations, data: Labelled) -> SequenceTask:
-        y, weights = data.y, data.weights
+        y, weights = data.y, checked_weights(data.weights, len(data.y), "sequence")
         check_labels(observations, y)
         naming.check_labels(y.names)
         check_label_counts(len(y.names), len(y.ids), "tokens", OF_TOKENS)
         pairs = self._pairs(y)
         y = y if pairs is None else pairs.encode(y)
         index = self._candidate_features(space, observations, y)
-        if weights is not None and (
-            len(weights) != len(y) or not np.all(np.isfinite(weights)) or np.any(weights < 0)
-        ):
-            raise ParsimonError("sequence weights must be finite and not negative, one for every sequence.")
         features = FeatureTable(space, index, y.names)
         penalty = self.chosen_penalty.bind(features)
         if not self.penalize_bias:
@@ -257,6 +255,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
             y.names,
             problem,
             observations.n_tokens,
+            label_values=data.y.values,
             pairs=pairs,
             below=below,
             kinds=data.kinds,
@@ -320,6 +319,7 @@ class SequenceTask:
     pairs: TagPairs | None = None  # what labels are made of, if they are pairs of tags
     below: Transitions | None = None  # in trees with steps from siblings: which labels may be below which
     kinds: NodeKinds | None = None  # in trees: which labels a node may have
+    label_values: LabelValues = field(default_factory=dict)  # of tags that are no texts
     metric: str = "auto"  # of development data
     n_threads: int = 1
 
@@ -331,7 +331,8 @@ class SequenceTask:
     def model(self, result: Result, info: dict[str, Any]) -> SequenceModel:
         """The model with the weights of a result."""
         order = 1 if self.pairs is None else 2
-        return SequenceModel.from_weights(self.labels, self.space, self.index, result.weights, info, order)
+        model = SequenceModel.from_weights(self.labels, self.space, self.index, result.weights, info, order)
+        return replace(model, label_values=self.label_values)
 
     def facts(self) -> dict[str, Any]:
         """What the model records about the data."""

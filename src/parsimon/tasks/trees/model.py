@@ -33,6 +33,7 @@ class TreeModel(SequenceModel):
             model.info,
             model.order,
             model.scheme,
+            model.label_values,
             **more,
         )
 
