@@ -106,3 +106,34 @@ def test_measurements_are_read_where_columns_need_not_be_discrete(tmp_path: Path
     with pytest.raises(ParsimonError, match="the column 'a' has 40 distinct numbers"):
         read(tmp_path, content)
     assert len(read(tmp_path, content, discrete=False).rows) == 40
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a,b;c,d\n1,2;3,4\n5,6;7,8\n", ("a", "b;c", "d")),
+        ("a;b;c,d\n1;2;3\n5;6;7,0\n", ("a", "b", "c,d")),
+        ('"a;b",c\n1,2\n', ("a;b", "c")),
+    ],
+)
+def test_of_several_separators_the_one_that_makes_a_table(
+    tmp_path: Path, text: str, names: tuple[str, ...]
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    assert read_table(path).names == names
+
+
+@pytest.mark.parametrize("rest", ['\n"' * 60_000, "'" * 60_000, ',"' * 60_000])
+def test_quotes_do_not_make_detection_slow(tmp_path: Path, rest: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(f"a,b;c\n{rest}")
+    with pytest.raises(ParsimonError, match=r"line \d+: |no rows"):
+        read_table(path)
+
+
+def test_many_columns(tmp_path: Path) -> None:
+    names = [f"c{j}" for j in range(50_000)]
+    path = tmp_path / "table.csv"
+    path.write_text(f"{','.join(names)}\n{','.join('1' for _ in names)}\n")
+    assert len(read_table(path).names) == len(names)

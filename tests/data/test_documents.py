@@ -9,13 +9,14 @@ import tarfile
 import zipfile
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from parsimon.data import load_amazon, load_movie_reviews, load_news20, read_documents
-from parsimon.data.documents import _checksum
+from parsimon.data.documents import _checksum, _reviews
 from parsimon.data.registry import REGISTRY, DataSet, RemoteFile
 from parsimon.errors import ParsimonError
 
@@ -274,3 +275,9 @@ def test_wrong_paths(tmp_path: Path) -> None:
         read_documents(tmp_path, format="csv")  # type: ignore[arg-type]
     with pytest.raises(ParsimonError, match="no encoding called 'latin9x'"):
         read_documents(tmp_path, encoding="latin9x")
+
+
+@pytest.mark.parametrize("text", ["<review>" * 50_000, "<review>" + "<title>" * 50_000 + "</review>"])
+def test_reviews_that_never_end(text: str) -> None:
+    with suppress(ParsimonError):
+        assert not list(_reviews(text, "books"))

@@ -137,8 +137,8 @@ class ArcTemplate:
         """Parse a template."""
         if text.strip() == "bias":
             return cls(())
-        pieces = re.split(r"\s*\+\s*(?![0-9])", text.strip())  # + before a digit starts an offset
-        return cls(tuple(ArcTest.parse(piece) for piece in pieces))
+        pieces = re.split(r"\+\s*(?![0-9])", text.strip())  # + before a digit starts an offset
+        return cls(tuple(ArcTest.parse(piece.rstrip()) for piece in pieces))
 
     @property
     def name(self) -> str:

@@ -378,9 +378,11 @@ def as_templates(templates: str | os.PathLike[str] | TemplateSet) -> TemplateSet
 
 # --- Reading a file -----------------------------------------------------------------------------------------
 
+LONGEST_LINE = 10_000  # characters
+
 # Everything before the first # that is not in the quoted argument of a command.
-_BEFORE_COMMENT = re.compile(r'(?:%\w\[[^]"#]*"(?:[^"\\]|\\.)*"|[^#])*')
-_HEADER = re.compile(r"#\s*parsimon:\s*boundary\s*=\s*(\S*)\s*")
+_BEFORE_COMMENT = re.compile(r'(?:%\w\[[^]"#%]*+"(?:[^"\\]|\\.)*+"|[^#])*+')
+_HEADER = re.compile(r"#\s*+parsimon:\s*+boundary\s*+=\s*+(\S*+)\s*+")
 
 
 def _parse_set(text: str, source: str, boundary: Boundary | None) -> TemplateSet:
@@ -390,6 +392,10 @@ def _parse_set(text: str, source: str, boundary: Boundary | None) -> TemplateSet
     templates: list[Template] = []
     for number, line in enumerate(lines, start=1):
         try:
+            if len(line) > LONGEST_LINE:
+                raise ParsimonError(
+                    f"the line has {len(line):,} characters; a template has at most {LONGEST_LINE:,}"
+                )
             header = _HEADER.fullmatch(line)
             if header and boundary is None and _check_boundary(header[1]) != chosen:
                 if templates:
@@ -424,7 +430,7 @@ def _without_comment(line: str, boundary: Boundary) -> str:
 
 # --- Reading a line -----------------------------------------------------------------------------------------
 
-_PLACE = re.compile(r"\[\s*(@?)\s*([+-]?[0-9]{1,9}|[a-z][a-z_.]*)\s*,\s*([+-]?[0-9]{1,9})\s*")
+_PLACE = re.compile(r"\[\s*+(?:(@)\s*+)?([+-]?[0-9]{1,9}|[a-z][a-z_.]*)\s*,\s*([+-]?[0-9]{1,9})\s*")
 _ARGUMENT = re.compile(r',\s*"((?:[^"\\]|\\.)*)"\s*')
 
 

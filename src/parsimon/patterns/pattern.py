@@ -6,12 +6,14 @@ import re
 from bisect import bisect_left
 from functools import cached_property
 
+from parsimon.errors import ParsimonError
 from parsimon.patterns.automaton import Automaton
 from parsimon.patterns.one_pass import is_one_pass
-from parsimon.patterns.program import Program, most_paths, parse
+from parsimon.patterns.program import Program, most_paths, parse, shortened
 
 __all__ = ["Pattern"]
 
+LONGEST_PATTERN = 20_000  # characters
 PATHS = 1000  # that backtracking may try from one place in the text
 
 
@@ -28,10 +30,14 @@ class Pattern:
     """
 
     def __init__(self, text: str) -> None:
+        if len(text) > LONGEST_PATTERN:
+            raise ParsimonError(
+                f"the pattern {shortened(text)} has {len(text):,} characters; it may have {LONGEST_PATTERN:,}."
+            )
         tree = parse(text)
         self.text = text
-        self._re = re.compile(text)
         self._program = Program(text)
+        self._re = re.compile(text)
         self.groups = self._re.groups
         self.matches_nothing = self._re.fullmatch("") is not None
         # The first length at which there are too many paths; they never get fewer as texts get longer.
@@ -43,16 +49,18 @@ class Pattern:
         return Automaton(self._program)
 
     @cached_property
-    def _long_in_one_pass(self) -> int:
-        return PATHS if is_one_pass(self._program) else 0
+    def _one_pass(self) -> bool:
+        return is_one_pass(self._program)
 
     def backtracks(self, length: int) -> bool:
         """Whether a text of this length is long enough for backtracking to take its time."""
-        return length >= self._long and length >= self._long_in_one_pass
+        if length >= self._long and self._one_pass:
+            self._long = PATHS
+        return length >= self._long
 
     def search(self, text: str) -> str | None:
         """The first part of a text that matches."""
-        if not self.backtracks(len(text)):
+        if len(text) < self._long or not self.backtracks(len(text)):
             found = self._re.search(text)
             return found and found[0]
         span = self.automaton.search(text, 0, len(text))

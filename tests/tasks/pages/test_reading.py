@@ -91,3 +91,10 @@ def test_a_table_of_other_pages_is_refused(tmp_path: Path) -> None:
     check_values({}, {"b.html": {}}, "site", "values.csv")
     with pytest.raises(ParsimonError, match=r"it speaks of 'b\.html', but pages are called 'a\.html'"):
         check_values(pages, {"b.html": {}}, "site", "values.csv")
+
+
+def test_many_values_of_one_attribute(tmp_path: Path) -> None:
+    lines = [f"p.html,name,{i % 50_000}" for i in range(60_000)]
+    path = tmp_path / "values.csv"
+    path.write_text("\n".join(["page,attribute,value", *lines]))
+    assert len(read_values(path)["p.html"]["name"]) == 50_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +14,7 @@ from parsimon.cli.kind import Inspected, Kind, ModelPage
 from parsimon.cli.options import Asked, number, option, positive, reading_flags
 from parsimon.cli.solver_checks import check_solver
 from parsimon.cli.template_choice import REFITS, check_selection, selection_flags, selection_of
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, nearest
 from parsimon.tasks.options import CHOOSING, FILES, LEARNING, READING
 
 if TYPE_CHECKING:
@@ -275,10 +274,8 @@ def template_named(model: SequenceModel, name: str | None) -> str | None:
             return next(
                 t.source for _, t in templates if t.skeleton == template.skeleton and t.source in known
             )
-    close = get_close_matches(
-        name, [n for short, _ in templates for n in (short, short.removeprefix("U:"))], n=1
-    )
-    hint = f"did you mean {close[0]!r}?" if close else "'parsimon inspect MODEL' lists its templates."
+    close = nearest(name, (n for short, _ in templates for n in (short, short.removeprefix("U:"))))
+    hint = f"did you mean {close!r}?" if close else "'parsimon inspect MODEL' lists its templates."
     raise ParsimonError(f"the model has no template {name!r}; {hint}")
 
 

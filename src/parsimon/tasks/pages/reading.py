@@ -66,6 +66,7 @@ def read_values(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Val
             f"{', '.join(map(repr, names)) or 'none'}."
         )
     values: Values = {}
+    seen: set[tuple[str, str, str]] = set()
     for line, cells in rows:
         if len(cells) != len(order):
             raise ParsimonError(
@@ -78,7 +79,9 @@ def read_values(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Val
                 f"{path}, line {line}: the {empty} is empty; leave out the line if the page has no such value."
             )
         found = values.setdefault(row["page"], {}).setdefault(row["attribute"], [])
-        if row["value"] not in found:
+        cell = row["page"], row["attribute"], row["value"]
+        if cell not in seen:
+            seen.add(cell)
             found.append(row["value"])
     if not values:
         raise ParsimonError(
