@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from parsimon.errors import ParsimonError
+from parsimon.files import read_text_file
 
 SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";"}
 MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "NULL", "null"})
@@ -86,7 +86,7 @@ def read_table(
 
 def _text(source: str | Path, name: str, encoding: str) -> str:
     try:
-        content = sys.stdin.buffer.read() if str(source) == "-" else Path(source).read_bytes()
+        content = read_text_file(source)
         return content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except OSError as error:
         raise ParsimonError(f"{name} cannot be read: {error.strerror or error}.") from error

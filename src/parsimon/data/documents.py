@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from parsimon.data.registry import archive, texts, texts_in
 from parsimon.errors import ParsimonError
+from parsimon.files import read_text_file
 
 __all__ = ["load_amazon", "load_movie_reviews", "load_news20", "read_documents"]
 
@@ -189,7 +190,7 @@ def read_documents(
 
 def _read_text(path: Path, encoding: str) -> str:
     try:
-        content = path.read_bytes()
+        content = read_text_file(path)
     except OSError as error:
         raise ParsimonError(f"{path} cannot be read: {error.strerror or error}.") from error
     try:

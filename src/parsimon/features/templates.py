@@ -23,6 +23,7 @@ from typing import ClassVar, Literal, cast, get_args, overload
 from parsimon.errors import ParsimonError
 from parsimon.features.links import check_relation
 from parsimon.features.transforms import IDENTITY, Transform
+from parsimon.files import read_text_file
 
 __all__ = ["KIND_LETTERS", "Boundary", "Kind", "Template", "TemplateSet", "Test", "as_templates"]
 
@@ -256,7 +257,7 @@ class TemplateSet(Sequence[Template]):
     ) -> TemplateSet:
         """Read a template file of Wapiti or CRF++, or one written by `dumps`; see `parse`."""
         try:
-            text = Path(path).read_bytes().decode(encoding)
+            text = read_text_file(path).decode(encoding)
         except OSError as error:
             raise ParsimonError(f"cannot read template file {os.fspath(path)}: {error.strerror}") from error
         except (UnicodeDecodeError, LookupError) as error:

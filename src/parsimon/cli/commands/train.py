@@ -168,15 +168,21 @@ class TrainingCommand:
 
     def _learn(self, watch: Progress, callbacks: Sequence[Any]) -> Trained[Any]:
         """Reads and trains."""
+        with self.plan.training.limited_memory():
+            data, held_out = self._read(watch)
+            training = replace(self.plan.training, callback=callbacks, **self._checkpoint_settings())
+            trained = training.run(data, dev=held_out, start=self.plan.start, began=self.began, watch=watch)
+        return replace(trained, model=self.plan.complete(trained.model))
+
+    def _read(self, watch: Progress) -> tuple[Any, Any]:
+        """The data and those to watch the score on, if any."""
         train, dev = self.job["train"], self.job.get("dev")
         watch.phase(f"reading {_shown(train)}")
-        data, held_out = self.plan.read(train), None
-        if dev is not None:
-            watch.phase(f"reading {_shown(dev)}")
-            held_out = self.plan.development(self.plan.read(dev))
-        training = replace(self.plan.training, callback=callbacks, **self._checkpoint_settings())
-        trained = training.run(data, dev=held_out, start=self.plan.start, began=self.began, watch=watch)
-        return replace(trained, model=self.plan.complete(trained.model))
+        data = self.plan.read(train)
+        if dev is None:
+            return data, None
+        watch.phase(f"reading {_shown(dev)}")
+        return data, self.plan.development(self.plan.read(dev))
 
     def _checkpoint_settings(self) -> dict[str, Any]:
         path = checkpoint_file(self.job)

@@ -15,6 +15,7 @@ from parsimon.cli.options import Asked, number, option, positive, reading_flags
 from parsimon.cli.solver_checks import check_solver
 from parsimon.cli.template_choice import REFITS, check_selection, selection_flags, selection_of
 from parsimon.errors import ParsimonError, nearest
+from parsimon.files import read_text_file
 from parsimon.tasks.options import CHOOSING, FILES, LEARNING, READING
 
 if TYPE_CHECKING:
@@ -302,7 +303,7 @@ def read_templates(job: Asked, source: str, boundary: Boundary | None = None) ->
 def template_encoding(job: Asked, source: str) -> str:
     """UTF-8 if that is what the template file is in, or else the encoding of the data."""
     try:
-        Path(source).read_bytes().decode("utf-8")
+        read_text_file(source).decode("utf-8")
     except (UnicodeDecodeError, OSError):
         return str(job["encoding"])
     return "utf-8"

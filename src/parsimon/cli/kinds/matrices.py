@@ -13,6 +13,7 @@ from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
 from parsimon.cli.options import Asked, option
 from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
+from parsimon.files import read_text_file
 from parsimon.tasks.matrices.options import MatrixOptions
 from parsimon.tasks.options import FILES, READING, options_of
 
@@ -284,7 +285,7 @@ def read_groups(job: Asked, names: Sequence[str]) -> Groups:
     source, encoding = job["group_file"], job["encoding"]
     place = {name: j for j, name in enumerate(names)}
     groups: dict[str, list[int]] = {}
-    for number, line in enumerate(Path(source).read_text(encoding=encoding).splitlines(), start=1):
+    for number, line in enumerate(read_text_file(source).decode(encoding).splitlines(), start=1):
         if not line.strip():
             continue
         group, tab, column = line.partition("\t")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from parsimon.errors import ParsimonError
+from parsimon.files import read_page_file, read_text_file
 from parsimon.tasks.pages.page import Page, read_page
 
 ENDINGS = (".html", ".htm", ".xhtml")
@@ -41,7 +42,7 @@ def read_pages(path: str | os.PathLike[str], *, encoding: str | None = None) -> 
 
 def _content(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return read_page_file(file)
     except OSError as error:
         raise ParsimonError(f"{file} cannot be read: {error.strerror or error}.") from error
 
@@ -93,7 +94,7 @@ def read_values(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Val
 def _rows(path: Path, encoding: str) -> Iterator[tuple[int, list[str]]]:
     """Lines that are not blank, with their numbers and their cells."""
     try:
-        content = path.read_bytes()
+        content = read_text_file(path)
         text = content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except OSError as error:
         raise ParsimonError(f"{path} cannot be read: {error.strerror or error}.") from error
