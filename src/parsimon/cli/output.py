@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+import click
+
 from parsimon.errors import ParsimonError
+from parsimon.printable import json_text, printable
 
 Write = Callable[[bytes], None]
 
@@ -22,7 +26,8 @@ def output(path: str) -> Iterator[Write]:
         stdout: Any = sys.stdout  # None when it is closed
         if stdout is None:
             raise ParsimonError("standard output is closed; write to a file with -o.")
-        yield _explaining(stdout.buffer, "standard output")
+        write = _explaining(stdout.buffer, "standard output")
+        yield _harmless(write) if stdout.isatty() else write
     elif Path(path).exists() and not Path(path).is_file():  # a device or a named pipe cannot be renamed over
         with _closing(_opened(Path(path), "wb", path)) as stream:
             yield _explaining(stream, path)
@@ -76,6 +81,31 @@ def _explaining(stream: IO[bytes], name: str) -> Write:
             raise ParsimonError(f"{name} cannot be written: {error.strerror or error}.") from error
 
     return write
+
+
+def _harmless(write: Write) -> Write:
+    """For a terminal: what labels and words have in them is shown, not obeyed. Files and pipes get it as it is."""
+
+    def escaped(content: bytes) -> None:
+        # What is not UTF-8 stays as it is, but for bytes that are C1 controls to a terminal of another encoding.
+        text = printable(content.decode("utf-8", "surrogateescape"))
+        shown = _LONE_C1.sub(lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", text)
+        write(shown.encode("utf-8", "surrogateescape"))
+
+    return escaped
+
+
+_LONE_C1 = re.compile("[\udc80-\udc9f]")
+
+
+def show(text: str) -> None:
+    """Prints text for people on standard output; nothing in it steers the terminal."""
+    click.echo(printable(text), nl=False)
+
+
+def show_record(record: Any) -> None:
+    """Prints a line of JSON on standard output."""
+    click.echo(json_text(record))
 
 
 def discard_output() -> None:

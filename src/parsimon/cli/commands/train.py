@@ -6,7 +6,6 @@ the summary are the same for all.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +19,7 @@ import click
 from parsimon.cli.failures import Interrupted, say
 from parsimon.cli.kind import Kind, Plan, is_kind, kind_named
 from parsimon.cli.options import CONTEXT, Asked, SectionedCommand, asked, encoding_option, flags_of, option
-from parsimon.cli.output import check_writable
+from parsimon.cli.output import check_writable, show, show_record
 from parsimon.errors import ParsimonError
 from parsimon.tasks.kinds import kinds
 from parsimon.tasks.options import FILES, RUNNING, options_of
@@ -212,9 +211,9 @@ class TrainingCommand:
         if log is not None and log.failure is not None:
             say(f"the log {job['log']} is not complete: {log.failure}")
         if job["as_json"]:
-            click.echo(json.dumps(record, ensure_ascii=False))
+            show_record(record)
         elif not job["quiet"]:
-            click.echo(self.text(trained.model, record), nl=False)
+            show(self.text(trained.model, record))
         if interrupted:
             written = "this is the best model so far"
             if self.model is not None:

@@ -13,8 +13,9 @@ import click
 from parsimon.cli.failures import say
 from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
 from parsimon.cli.options import Asked, option
-from parsimon.cli.output import check_writable, output
+from parsimon.cli.output import check_writable, output, show, show_record
 from parsimon.errors import ParsimonError
+from parsimon.printable import one_line
 from parsimon.tasks.documents.options import DocumentOptions
 from parsimon.tasks.options import READING, options_of
 
@@ -192,7 +193,7 @@ Examples:
             write_explanation(job, explained, gold[:limit])
         elif job["as_json"]:
             for document in explained:
-                click.echo(json.dumps(document.to_dict(), ensure_ascii=False))
+                show_record(document.to_dict())
         else:
             from parsimon.report.explanation import explanation_text
 
@@ -278,4 +279,4 @@ def write_explanation(job: Asked, explained: list[ExplainedDocument], gold: list
     page = explanation_page(explained, title=title, gold=gold or None)
     write_file(job["html"], page.encode("utf-8", "replace"))
     n = len(explained)
-    click.echo(f"{n} document{'s' * (n != 1)} explained in {job['html']}")
+    show(f"{n} document{'s' * (n != 1)} explained in {one_line(str(job['html']))}\n")
