@@ -27,7 +27,7 @@ def output(path: str) -> Iterator[Write]:
         if stdout is None:
             raise ParsimonError("standard output is closed; write to a file with -o.")
         write = _explaining(stdout.buffer, "standard output")
-        yield _harmless(write) if stdout.isatty() else write
+        yield _harmless(write) if _is_terminal(stdout) else write
     elif Path(path).exists() and not Path(path).is_file():  # a device or a named pipe cannot be renamed over
         with _closing(_opened(Path(path), "wb", path)) as stream:
             yield _explaining(stream, path)
@@ -81,6 +81,10 @@ def _explaining(stream: IO[bytes], name: str) -> Write:
             raise ParsimonError(f"{name} cannot be written: {error.strerror or error}.") from error
 
     return write
+
+
+def _is_terminal(stream: IO[Any]) -> bool:
+    return stream.isatty()
 
 
 def _harmless(write: Write) -> Write:
