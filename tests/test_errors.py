@@ -1,12 +1,13 @@
-"""Warnings point to the user's line, whatever room of the package they come from."""
+"""What messages are made of; warnings point to the user's line, whatever room of the package they come from."""
 
 from __future__ import annotations
 
 import warnings
+from itertools import count
 
 import pytest
 
-from parsimon.errors import ParsimonWarning, warn
+from parsimon.errors import LOOKED_AT, ParsimonWarning, nearest, warn
 
 
 def test_a_warning_points_to_the_first_line_outside_of_the_package() -> None:
@@ -26,3 +27,17 @@ def test_a_warning_without_a_line_outside_is_given_as_well() -> None:
         warnings.simplefilter("always")
         exec("warn('nobody called.')", namespace)
     assert [str(each.message) for each in caught] == ["nobody called."]
+
+
+def test_nearest() -> None:
+    assert nearest("uposs", ["form", "upos"]) == "upos"
+    assert nearest("zzz", ["form", "upos"]) is None
+
+
+def test_nearest_looks_at_some_names_only() -> None:
+    """Not at a million names, nor at names of a million characters."""
+    numbers = count()
+    assert nearest("word", (f"{'x' * (i % 5)}{i}" for i in numbers)) is None
+    assert next(numbers) <= LOOKED_AT + 1
+    assert nearest("word", ["w" * 1_000_000, "words"]) == "words"
+    assert nearest("w" * 1_000_000, ["w" * 1_000_000]) is None

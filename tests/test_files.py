@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, where links point, for whom they were for; nothing is left behind."""
+"""Files are read within limits, and written whole or not at all, where links point and for whom they were for."""
 
 from __future__ import annotations
 
@@ -13,10 +13,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parsimon import files
 from parsimon.errors import ParsimonError
-from parsimon.files import probe, replaced, write_all, write_atomically, write_file
+from parsimon.files import (
+    bounded_lines,
+    probe,
+    read_page_file,
+    read_text_file,
+    replaced,
+    write_all,
+    write_atomically,
+    write_file,
+)
 
 
 def mode_of(path: Path) -> int:
@@ -259,3 +270,31 @@ def test_streams_that_do_not_count_are_believed() -> None:
     stream: Any = Silent()
     write_all(stream, b"one two three")
     assert stream.content == b"one two three"
+
+
+@given(st.lists(st.binary(min_size=1, max_size=9).map(lambda b: b.replace(b"x", b"\n")), max_size=8))
+def test_lines_are_as_long_as_they_are_however_they_come(blocks: list[bytes]) -> None:
+    text = b"".join(blocks)
+    lines = text.split(b"\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "LONGEST_LINE", 10)
+        if max(map(len, lines)) <= 10:
+            assert b"".join(bounded_lines(blocks, "it")) == text
+        else:
+            number = next(i for i, line in enumerate(lines, start=1) if len(line) > 10)
+            with pytest.raises(
+                ParsimonError, match=f"^it, line {number}: the line is longer than 10 bytes; is this"
+            ):
+                list(bounded_lines(blocks, "it"))
+
+
+def test_a_line_without_an_end_is_not_read_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LONGEST_LINE", 5_000_000)
+    with pytest.raises(ParsimonError, match=r"/dev/zero, line 1: the line is longer than 4.77 MB"):
+        read_text_file("/dev/zero")
+    path = tmp_path / "a"
+    path.write_bytes(b"one\ntwo")
+    assert read_text_file(path) == read_page_file(path) == b"one\ntwo"
+    monkeypatch.setattr(files, "LARGEST_WHOLE", 5)
+    with pytest.raises(ParsimonError, match="a is larger than 5 bytes, which is too much for one page"):
+        read_page_file(path)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from itertools import count
+from collections.abc import Iterable
+from itertools import count, islice
+
+LOOKED_AT = 10_000  # names; comparing takes some 20 µs each
 
 
 class ParsimonError(ValueError):
@@ -40,3 +43,15 @@ def warn(sentence: str) -> None:
         if name.partition(".")[0] != package:
             break
     warnings.warn(sentence, ParsimonWarning, stacklevel=level + 1)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like `name`, to ask whether that was meant; None if none is like it.
+
+    >>> nearest("uposs", ["upos", "form"])
+    'upos'
+    """
+    from difflib import get_close_matches
+
+    short = (each for each in islice(known, LOOKED_AT) if len(each) <= 2 * len(name) + 10)
+    return next(iter(get_close_matches(name, short, n=1)), None) if len(name) <= 100 else None

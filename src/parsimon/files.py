@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, whatever happens meanwhile.
+"""Files that are read within limits, and written whole or not at all, whatever happens meanwhile.
 
 The content goes into a hidden temporary file next to the file, which then takes its place in one step. So at every
 moment, also after a kill or a crash of the machine, the file is the old one or the new one.
@@ -15,12 +15,69 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from parsimon.errors import ParsimonError
+from parsimon.memory import format_size
+
+BLOCK = 1 << 21  # bytes read at a time
+LONGEST_LINE = 64 << 20  # bytes
+LARGEST_WHOLE = 256 << 20  # bytes of what has no lines to speak of: a web page, a sequence
+
+
+def bounded_lines(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """The blocks as they are, in a file without a line that is too long: a bomb or no text at all is refused early."""
+    lines, length = 1, 0
+    for block in blocks:
+        first = block.find(b"\n")
+        length += len(block) if first < 0 else first
+        if length > LONGEST_LINE:
+            raise ParsimonError(
+                f"{name}, line {lines}: the line is longer than {format_size(LONGEST_LINE)}; is this a text file?"
+            )
+        if first >= 0:
+            lines += block.count(b"\n")
+            length = len(block) - block.rfind(b"\n") - 1
+        yield block
+
+
+def bounded_whole(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """The blocks as they are, which are not too much in all."""
+    size = 0
+    for block in blocks:
+        size += len(block)
+        if size > LARGEST_WHOLE:
+            raise ParsimonError(
+                f"{name} is larger than {format_size(LARGEST_WHOLE)}, which is too much for one page."
+            )
+        yield block
+
+
+def blocks_of(stream: IO[bytes]) -> Iterator[bytes]:
+    """What a stream has, block by block."""
+    while block := stream.read(BLOCK):
+        yield block
+
+
+def read_text_file(source: str | os.PathLike[str]) -> bytes:
+    """The bytes of a text file (``-`` is standard input), none of whose lines is too long."""
+    if str(source) == "-":
+        return b"".join(bounded_lines(blocks_of(sys.stdin.buffer), "standard input"))
+    with Path(source).open("rb") as stream:
+        return b"".join(bounded_lines(blocks_of(stream), os.fspath(source)))
+
+
+def read_page_file(source: str | os.PathLike[str]) -> bytes:
+    """The bytes of a web page (``-`` is standard input), which is not too large."""
+    if str(source) == "-":
+        return b"".join(bounded_whole(blocks_of(sys.stdin.buffer), "standard input"))
+    with Path(source).open("rb") as stream:
+        return b"".join(bounded_whole(blocks_of(stream), os.fspath(source)))
+
 
 LONGEST = 100  # letters of a name within that of its temporary file; file systems allow 255 bytes
 RANDOM = re.compile(r"[0-9a-f]{8}\.tmp")

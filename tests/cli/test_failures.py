@@ -51,3 +51,17 @@ def test_a_warning_is_a_sentence(run, monkeypatch):
     result = run("presets")
     assert result.exit_code == 0
     assert result.stderr == "parsimon: something is off.\n"
+
+
+def test_a_sentence_about_hostile_input_is_one_short_line(run, folder):
+    name = "no\x1b[2Jsuch\nfile\u202e"
+    result = run("inspect", folder / name)
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert r"no\x1b[2Jsuch\nfile\u202e cannot be read" in result.stderr
+    (folder / "long.tpl").write_text("U:%x" + "y" * 9000)
+    result = run(
+        "train", "sequence", folder / "train.txt", "-t", folder / "long.tpl", "-m", folder / "a.model"
+    )
+    assert result.exit_code == 2
+    assert len(result.stderr) < 2100
+    assert "yyy … " in result.stderr

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
 
+from parsimon.cli.output import output
+from parsimon.printable import printable
 from refusals import refused
 
 
@@ -117,3 +120,65 @@ def test_unbuffered_output_is_whole(trained, folder, shell):
     expected = shell("predict", trained, folder / "new.txt").stdout
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     assert shell("predict", trained, folder / "new.txt", env=environment).stdout == expected != b""
+
+
+HOSTILE = "\x1b]0;x\x07\u202e\x9b2J"  # renames the window, turns text round, clears the screen
+
+
+def steered(text: str) -> set[str]:
+    """What a terminal would obey."""
+    return {c for c in text if (unicodedata.category(c) == "Cc" and c not in "\n\t") or c in "\u202e\u2066"}
+
+
+def hostile_files(folder: Path) -> dict[str, list[object]]:
+    """Training data with escapes in words, labels and names of columns, for kinds of model that show them."""
+    (folder / f"{HOSTILE}.txt").write_text(f"The{HOSTILE} D{HOSTILE}\ndog N{HOSTILE}\n\n" * 8)
+    (folder / "word.tpl").write_text("U:%x[0,0]\nB\n")
+    (folder / "d.tsv").write_text(f"a{HOSTILE}\tgood{HOSTILE} film\nb{HOSTILE}\tdull{HOSTILE} film\n" * 8)
+    (folder / "t.csv").write_text(f"x{HOSTILE},y\n" + f"u{HOSTILE},v\nw,z{HOSTILE}\n" * 8)
+    return {
+        "sequence": [folder / f"{HOSTILE}.txt", "-t", folder / "word.tpl"],
+        "document": [folder / "d.tsv", "--l2", "0.1"],
+        "network": [folder / "t.csv"],
+    }
+
+
+@pytest.mark.parametrize("kind", ["sequence", "document", "network"])
+def test_nothing_steers_the_terminal(run, folder, kind):
+    model, files = folder / f"{HOSTILE}.model", hostile_files(folder)[kind]
+    assert run("train", kind, *files, "-m", model, "-v").exit_code == 0
+    commands = [
+        ("train", kind, *files, "-m", model, "-v"),
+        ("train", kind, *files, "-m", model, "--json"),
+        ("inspect", model, "--history"),
+        ("inspect", model, "--json"),
+        ("inspect", model, "--html", folder / f"{HOSTILE}.html"),
+        ("evaluate", model, files[0]),
+        ("evaluate", model, files[0], "--json"),
+        ("evaluate", model, folder / f"none{HOSTILE}"),
+        ("inspect", files[0]),
+        *([("explain", model, files[0]), ("explain", model, files[0], "--json")] * (kind == "document")),
+    ]
+    shown = [run(*command) for command in commands]
+    assert [steered(result.stdout + result.stderr) for result in shown] == [set()] * len(shown)
+    assert any(r"\x1b]0;x\x07\u202e\x9b2J" in result.output for result in shown)
+
+
+def test_labels_are_escaped_for_a_terminal_alone(run, folder, monkeypatch):
+    files, model = hostile_files(folder)["sequence"], folder / "a.model"
+    assert run("train", "sequence", *files, "-m", model, "-q").exit_code == 0
+    plain = run("predict", model, files[0]).stdout
+    assert f"dog N{HOSTILE}\tN{HOSTILE}\n" in plain
+    run("predict", model, files[0], "-o", folder / "out.txt")
+    assert (folder / "out.txt").read_text() == plain
+    monkeypatch.setattr("parsimon.cli.output._is_terminal", lambda stream: True)
+    shown = run("predict", model, files[0]).stdout
+    assert shown == printable(plain)
+    assert not steered(shown)
+
+
+def test_what_is_not_utf8_is_shown_to_a_terminal_as_it_is(capsysbinary, monkeypatch):
+    monkeypatch.setattr("parsimon.cli.output._is_terminal", lambda stream: True)
+    with output("-") as write:
+        write("été\x9b".encode("latin-1") + b"\x1b\n")
+    assert capsysbinary.readouterr().out == b"\xe9t\xe9\\x9b\\x1b\n"

@@ -125,3 +125,34 @@ def test_numbers_that_count_columns_are_names(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("0,1,10,label\n5,3,2,a\n")
     assert read_table(path, discrete=False).names == ("0", "1", "10", "label")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a,b;c,d\n1,2;3,4\n5,6;7,8\n", ("a", "b;c", "d")),
+        ("a;b;c,d\n1;2;3\n5;6;7,0\n", ("a", "b", "c,d")),
+        ('"a;b",c\n1,2\n', ("a;b", "c")),
+    ],
+)
+def test_of_several_separators_the_one_that_makes_a_table(
+    tmp_path: Path, text: str, names: tuple[str, ...]
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    assert read_table(path).names == names
+
+
+@pytest.mark.parametrize("rest", ['\n"' * 60_000, "'" * 60_000, ',"' * 60_000])
+def test_quotes_do_not_make_detection_slow(tmp_path: Path, rest: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(f"a,b;c\n{rest}")
+    with pytest.raises(ParsimonError, match=r"line \d+: |no rows"):
+        read_table(path)
+
+
+def test_many_columns(tmp_path: Path) -> None:
+    names = [f"c{j}" for j in range(50_000)]
+    path = tmp_path / "table.csv"
+    path.write_text(f"{','.join(names)}\n{','.join('1' for _ in names)}\n")
+    assert len(read_table(path).names) == len(names)

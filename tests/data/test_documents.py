@@ -9,13 +9,14 @@ import tarfile
 import zipfile
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from parsimon.data import load_amazon, load_movie_reviews, load_news20, read_documents
-from parsimon.data.documents import _checksum, read_document_set
+from parsimon.data.documents import _checksum, _reviews, read_document_set
 from parsimon.data.registry import REGISTRY, DataSet, RemoteFile
 from parsimon.errors import ParsimonError
 
@@ -319,3 +320,9 @@ def test_swapped_columns(tmp_path: Path) -> None:
         read_documents(path)
     path.write_text("".join(f"{label}\t{text}\n" for text, label in rows))
     assert len(read_documents(path)[0]) == 300
+
+
+@pytest.mark.parametrize("text", ["<review>" * 50_000, "<review>" + "<title>" * 50_000 + "</review>"])
+def test_reviews_that_never_end(text: str) -> None:
+    with suppress(ParsimonError):
+        assert not list(_reviews(text, "books"))

@@ -72,3 +72,9 @@ def test_cycles_are_found_where_they_are(sentences: list[list[int]], random: Any
     lengths = np.array([len(one) for one in sentences])
     with nullcontext() if right else pytest.raises(ParsimonError, match=r"cycle|its own head"):
         check_heads(flat, lengths, where=str)
+
+
+def test_a_long_cycle_is_told_by_its_ends() -> None:
+    heads = np.roll(np.arange(1, 100_001), -1)
+    with pytest.raises(ParsimonError, match="cycle, 1 → 2 → 3 → 4 → 5 → 6 → 7 → 8 → 9 → … → 100000 → 1, and"):
+        check_heads(heads, np.array([len(heads)]), where=str)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from conll_text import UD, X, read, trees, word
 from parsimon.data import TreebankFile, read_treebank
+from parsimon.data import treebank_files as module
 from parsimon.errors import ParsimonError, ParsimonWarning
-from parsimon.features import columns as column_module
 
 
 def test_words_are_read_and_other_rows_are_not() -> None:
@@ -144,7 +144,7 @@ def test_mistakes_are_refused_with_their_place(
     with pytest.raises(ParsimonError, match=where + message) as refusal:
         read_treebank(path)
     assert str(refusal.value).endswith(".")
-    monkeypatch.setattr(column_module, "BLOCK", 20)  # the place is the same when the file comes in blocks
+    monkeypatch.setattr("parsimon.files.BLOCK", 20)  # the place is the same when the file comes in blocks
     with pytest.raises(ParsimonError, match=where + message):
         list(TreebankFile(path))
 
@@ -210,3 +210,18 @@ def test_bad_sentences_can_be_left_out() -> None:
     assert read(good + other, skip_bad=True).to_bytes() == (good + other).encode()
     with pytest.raises(ParsimonError, match="none of the 1 sentences"):
         read(bad[0], skip_bad=True)
+
+
+def test_a_sentence_or_comments_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("parsimon.files.BLOCK", 64)
+    monkeypatch.setattr("parsimon.features.columns.LARGEST_WHOLE", 500)
+    monkeypatch.setattr(module, "LONGEST_LINE", 500)
+    endless = word(1, 0) + "\n" + "".join(word(i, i - 1) for i in range(1, 200))
+    with pytest.raises(
+        ParsimonError, match=r"line 3: the sentence that starts here is larger than 500 bytes; there"
+    ):
+        list(TreebankFile(io.BytesIO(endless.encode())))
+    with pytest.raises(
+        ParsimonError, match=r"the input has 5\d\d bytes without a word; CoNLL-U and CoNLL-X have ten"
+    ):
+        list(TreebankFile(io.BytesIO(b"# nothing\n\n" * 1000)))

@@ -10,7 +10,6 @@ import pytest
 from conll_text import UD, X, read, word
 from parsimon.data import TreebankFile
 from parsimon.errors import ParsimonError
-from parsimon.features import columns as column_module
 from parsimon.features.columns import Labels
 
 
@@ -50,7 +49,7 @@ def test_unchanged_files_are_written_to_the_byte(text: str, monkeypatch: pytest.
     assert treebank.to_bytes() == text.encode()
     assert treebank.with_heads(treebank.heads, treebank.relations).to_bytes() == text.encode()
     for size in (1, 7, 100, 400):
-        monkeypatch.setattr(column_module, "BLOCK", size)
+        monkeypatch.setattr("parsimon.files.BLOCK", size)
         parts = list(TreebankFile(io.BytesIO(text.encode())))
         assert b"".join(part.to_bytes() for part in parts) == text.encode()
         assert sum(len(part) for part in parts) == len(treebank)

@@ -78,3 +78,11 @@ def test_encoding_names_columns_by_number():
     assert start.tolist() == [0, 3, 4]
     assert [str(c) for c in templates.columns] == ["upos", "form"]
     assert tests.tolist() == [[0, 0, 0], [1, -1, 1], [3, 0, 0], [2, 0, 1]]
+
+
+def test_a_long_run_of_spaces() -> None:
+    with pytest.raises(ParsimonError):
+        ArcTemplate.parse("h.upos" + " " * 100_000 + "x")
+    assert ArcTemplate.parse("h.upos" + " " * 1000 + "+" + " " * 1000 + "m.upos") == ArcTemplate.parse(
+        "h.upos+m.upos"
+    )

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parsimon.errors import ParsimonError
-from parsimon.features import columns as columns_module
 from parsimon.features.columns import (
     ColumnFile,
     Columns,
@@ -38,7 +37,7 @@ def read(content: str | bytes, **options: Any) -> list[list[tuple[str, ...]]]:
 @pytest.fixture(params=[1, 2, 3, 7, 1 << 22])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Reading in blocks of so many bytes, most of which cut lines and characters in two."""
-    monkeypatch.setattr(columns_module, "BLOCK", request.param)
+    monkeypatch.setattr("parsimon.files.BLOCK", request.param)
     return int(request.param)
 
 
@@ -223,7 +222,7 @@ def files(draw: Any) -> tuple[str, list[list[tuple[str, ...]]]]:
 def test_blocks_change_nothing(file: tuple[str, list[Any]], size: int) -> None:
     content, sequences = file
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(columns_module, "BLOCK", size)
+        patch.setattr("parsimon.files.BLOCK", size)
         assert read(content, comment="#") == sequences
         found, lines = [], []
         for X, block, (start, end) in ColumnFile(io.BytesIO(content.encode()), comment="#"):
@@ -235,7 +234,7 @@ def test_blocks_change_nothing(file: tuple[str, list[Any]], size: int) -> None:
 
 
 def test_iteration_goes_on_counting_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns_module, "BLOCK", 4)
+    monkeypatch.setattr("parsimon.files.BLOCK", 4)
     with pytest.raises(ParsimonError, match="line 7: this line has 2 columns"):
         for _ in ColumnFile(io.BytesIO(b"a\n\nb\n\nc\n\nd e\n")):
             pass
@@ -247,9 +246,39 @@ def test_the_line_of_a_token_behind_a_byte_order_mark() -> None:
 
 
 def test_whole_sequences_end_after_a_blank_line() -> None:
-    blocks = list(whole_sequences([b"a\nb\n\nc", b"\n\r\nd", b"\n"]))
+    blocks = list(whole_sequences([b"a\nb\n\nc", b"\n\r\nd", b"\n"], "it"))
     assert b"".join(blocks) == b"a\nb\n\nc\n\r\nd\n"
     assert blocks[0] == b"a\nb\n"
+
+
+@given(st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\r", b"b\n\nc", b"\n\n"]), max_size=12))
+def test_sequences_are_the_same_however_blocks_come(blocks: list[bytes]) -> None:
+    """No block but the last ends before the sequence does, wherever the file was cut."""
+    text = b"".join(blocks)
+    cut = list(whole_sequences(blocks, "it"))
+    assert b"".join(cut) in (text, text + b"\n")
+    assert all(later.startswith((b"\n", b"\r\n")) for later in cut[1:])
+
+
+def test_a_sequence_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("parsimon.features.columns.LARGEST_WHOLE", 100)
+    blocks = [b"a\n\nb\n", *[b"c\n" * 20] * 5]
+    with pytest.raises(
+        ParsimonError, match=r"it, line 3: the sequence that starts here is larger than 100 by"
+    ):
+        list(whole_sequences(blocks, "it"))
+
+
+def test_a_bomb_is_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("parsimon.files.LONGEST_LINE", 1_000_000)
+    path = tmp_path / "bomb.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(b"a b\n\n" + bytes(20_000_000))
+    for read in (read_columns, lambda source: list(ColumnFile(source))):
+        with pytest.raises(
+            ParsimonError, match=r"bomb.gz, line 3: the line is longer than 977 KB; is this a"
+        ):
+            read(path)
 
 
 def test_files_can_share_a_table_of_strings() -> None:

@@ -413,3 +413,31 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     path.write_text("U\nX\n")
     with pytest.raises(ParsimonError, match=r"latin\.tpl, line 2: template 'X' must start with U"):
         TemplateSet.load(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("U:" + "%x[" * 3000, "needs a row and a column"),
+        ("U:%x[" + " " * 9000 + "x", "needs a row and a column"),
+        ("# parsimon: boundary=" + " " * 9000 + "x y", "contains no template"),
+        ("U:" + "x" * 10_000, "line 1: the line has 10,002 characters; a template has at most 10,000"),
+    ],
+    ids=["commands", "spaces", "header", "long"],
+)
+def test_hostile_lines_are_refused_at_once(line: str, message: str) -> None:
+    with pytest.raises(ParsimonError, match=message):
+        TemplateSet.parse(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "template"),
+    [
+        ('U:%t[0,0,"#"] # comment', 'U:%t[0,0,"#"]'),
+        ('U:%t[0,0,"\\"#"]%x[1,0]# "comment"', 'U:%t[0,0,"\\"#"]%x[1,0]'),
+        ('U:%x[0,0]# %t[0,0,"#"]', "U:%x[0,0]"),
+        ("U:%x[ @ 0 , 0 ]", "U:%x[ @ 0 , 0 ]"),
+    ],
+)
+def test_comments_and_spaces(line: str, template: str) -> None:
+    assert TemplateSet.parse(line).templates[0].source == template

@@ -200,7 +200,7 @@ values = st.text(alphabet=ALPHABET, max_size=8)
 
 def assert_agrees(regexp: str, value: str) -> None:
     found = wapiti_regexp(regexp).search(value)
-    assert (found and found[0]) == first_match(regexp, value)
+    assert found == first_match(regexp, value)
 
 
 @given(well_formed, values)
@@ -236,3 +236,23 @@ def test_an_underscore_is_punctuation_and_not_of_a_word() -> None:
     assert Transform.parse(r"test:\w")("_") == "false"
     assert Transform.parse(r"test:\p")("_") == "true"
     assert Transform.parse(r"test:\p")("«") == "false"
+
+
+@pytest.mark.parametrize("command", ["test", "match"])
+@pytest.mark.parametrize("regexp", ["a*a*a*a*a*a*a*a*b", "a?" * 30 + "b", ".*.*.*.*.*=", "\\a*\\w*.*-$"])
+def test_no_regexp_takes_forever(command: str, regexp: str) -> None:
+    """With backtracking, these take from minutes to longer than the sun will shine."""
+    transform = Transform.parse(f"{command}:{regexp}")
+    for length in (200, 20_000):
+        assert transform("a" * length) == {"test": "false", "match": ""}[command]
+
+
+def test_optional_characters_match_what_is_left() -> None:
+    """The quickest way not to hang would be to match nothing."""
+    assert Transform.parse("match:" + "a?" * 30 + "a" * 30)("a" * 40) == "a" * 40
+    assert Transform.parse("match:a*a*a*a*a*a*a*a*b")("c" + "a" * 5000 + "bb") == "a" * 5000 + "b"
+
+
+def test_a_regexp_that_is_too_long() -> None:
+    with pytest.raises(ParsimonError, match="characters; it may have 20,000"):
+        Transform.parse("test:" + "a*" * 20_000)

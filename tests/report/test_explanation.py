@@ -110,3 +110,13 @@ def test_many_labels_are_not_all_listed() -> None:
     assert "label8" in text.splitlines()[0]
     assert "and 5 more" in text.splitlines()[0]
     assert "document 2: " in text
+
+
+def test_texts_and_labels_do_not_steer_the_terminal() -> None:
+    model = DocumentModel(("bad\x1b[2J", "good\n"), ("fine",), np.array([[2.0]]), np.array([0.3]))
+    text = printed(explain(model, ["A fine\x9b film\u202e.\n\nNo \x1b]0;x\x07 end."]), color_system=None)
+    assert r"fine\x9b film\u202e." in text
+    assert r"\x1b]0;x\x07" in text
+    assert r"bad\x1b[2J" in text
+    assert r"good\n" in text
+    assert not set(text) & set("\x9b\u202e\x07")

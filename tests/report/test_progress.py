@@ -50,3 +50,19 @@ def test_what_is_shown_where():
     assert type(progress(io.StringIO(), quiet=False, verbose=False, **settings)) is NoProgress
     assert type(progress(io.StringIO(), quiet=False, verbose=True, **settings)) is ProgressLines
     assert type(progress(io.StringIO(), quiet=True, verbose=True, **settings)) is NoProgress
+
+
+def test_names_of_files_do_not_steer_the_terminal():
+    stream = io.StringIO()
+    ProgressLines(stream, began=time.perf_counter(), time_left=TimeLeft(None)).phase("reading a\x1b[2J\nb")
+    assert stream.getvalue().endswith("reading a\\x1b[2J\\nb\n")
+
+
+def test_names_of_files_are_no_markup():
+    stream = io.StringIO()
+    stream.isatty = lambda: True  # type: ignore[method-assign]
+    with progress(
+        stream, quiet=False, verbose=False, began=time.perf_counter(), time_left=TimeLeft(None)
+    ) as bar:
+        bar.phase("reading [/nothing].txt")
+        bar._bar.refresh()

@@ -61,3 +61,8 @@ def test_shares_and_sizes():
     assert tables.of(12, 1200) == "12 of 1,200 (1.0%)"
     assert tables.of(12, 1_000_000) == "12 of 1,000,000 (0.0012%)"
     assert tables.of(12, None) == "12"
+
+
+def test_cells_stay_in_their_place():
+    assert tables.table(("a\tb", "n"), [("x\ny", "1\x1b[2J")], "<>") == "a\\tb         n\nx\\ny  1\\x1b[2J\n"
+    assert tables.facts([("model\u202e", "m\n")]) == "model\\u202e  m\\n\n"

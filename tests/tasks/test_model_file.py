@@ -339,3 +339,10 @@ def test_what_could_only_fail_later_is_found_when_loading(name: str) -> None:
     kind, change = HOSTILE[name]
     with pytest.raises(ParsimonError):
         parse_model(changed(content_of(kind), change))
+
+
+@pytest.mark.parametrize("source", ["/dev/zero", "/dev/urandom"])
+def test_what_is_no_model_is_not_read_to_its_end(source: str) -> None:
+    """One begins with no length, the other with one that is too large."""
+    with pytest.raises(ParsimonError, match="is not a Parsimon model, or is damaged"):
+        load_model(source)

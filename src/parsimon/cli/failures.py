@@ -13,6 +13,9 @@ import click
 
 from parsimon.cli.output import buffer_output, discard_output
 from parsimon.errors import ParsimonError
+from parsimon.printable import one_line, printable, shortened
+
+LONGEST_SENTENCE = 2000  # characters; some speak of a line of the input
 
 # A group without a command: its help is shown. Older versions of click have no exception for it.
 NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -42,7 +45,8 @@ class PipeClosed(Failure):
 
 
 def say(sentence: str) -> None:
-    """A sentence for people, on standard error."""
+    """A sentence for people, on standard error; nothing in it steers the terminal."""
+    sentence = printable(shortened(sentence, LONGEST_SENTENCE))
     end = "" if sentence.endswith((".", "?")) else "."
     click.echo(f"parsimon: {sentence}{end}", err=True)
 
@@ -98,7 +102,7 @@ def explained() -> Iterator[None]:
     try:
         yield
     except ParsimonError as error:
-        raise Failure(str(error)) from error
+        raise Failure(one_line(str(error))) from error
     except (KeyboardInterrupt, click.Abort):
         raise Interrupted("interrupted") from None
     except BrokenPipeError:
@@ -107,7 +111,7 @@ def explained() -> Iterator[None]:
     except OSError as error:
         discard_output()
         what = "the output cannot be written" if error.filename is None else os.fsdecode(error.filename)
-        raise Failure(f"{what}: {error.strerror or error}") from error
+        raise Failure(one_line(f"{what}: {error.strerror or error}")) from error
     except MemoryError as error:
         raise Failure(
             "there is not enough memory for this; try --candidates seen, --cutoff 2 or fewer templates"

@@ -5,14 +5,18 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+import click
+
 from parsimon.errors import ParsimonError
 from parsimon.files import probe, replaced, write_all
+from parsimon.printable import json_text, printable
 
 Write = Callable[[bytes], None]
 
@@ -24,7 +28,8 @@ def output(path: str) -> Iterator[Write]:
         stdout: Any = sys.stdout  # None when it is closed
         if stdout is None:
             raise ParsimonError("standard output is closed; write to a file with -o.")
-        yield _explaining(stdout.buffer, "standard output")
+        write = _explaining(stdout.buffer, "standard output")
+        yield _harmless(write) if _is_terminal(stdout) else write
     elif Path(path).exists() and not Path(path).is_file():  # a device or a named pipe cannot be renamed over
         with _closing(_opened(Path(path), "wb", path)) as stream:
             yield _explaining(stream, path)
@@ -104,6 +109,35 @@ def buffer_output() -> None:
     if isinstance(raw, io.RawIOBase):
         buffered = io.BufferedWriter(raw)
         sys.stdout = io.TextIOWrapper(buffered, stream.encoding, stream.errors, line_buffering=True)
+
+
+def _is_terminal(stream: IO[Any]) -> bool:
+    return stream.isatty()
+
+
+def _harmless(write: Write) -> Write:
+    """For a terminal: what labels and words have in them is shown, not obeyed. Files and pipes get it as it is."""
+
+    def escaped(content: bytes) -> None:
+        # What is not UTF-8 stays as it is, but for bytes that are C1 controls to a terminal of another encoding.
+        text = printable(content.decode("utf-8", "surrogateescape"))
+        shown = _LONE_C1.sub(lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", text)
+        write(shown.encode("utf-8", "surrogateescape"))
+
+    return escaped
+
+
+_LONE_C1 = re.compile("[\udc80-\udc9f]")
+
+
+def show(text: str) -> None:
+    """Prints text for people on standard output; nothing in it steers the terminal."""
+    click.echo(printable(text), nl=False)
+
+
+def show_record(record: Any) -> None:
+    """Prints a line of JSON on standard output."""
+    click.echo(json_text(record))
 
 
 def discard_output() -> None:

@@ -10,7 +10,6 @@ import hashlib
 import html
 import json
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -19,6 +18,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from parsimon.data.header_lines import names_columns
 from parsimon.data.registry import archive, texts, texts_in
 from parsimon.errors import ParsimonError
+from parsimon.files import read_text_file
 from parsimon.text_encodings import decoded, encoding_name
 
 __all__ = [
@@ -96,12 +96,6 @@ def load_movie_reviews(split: Split | None = None, fold: int = 0) -> tuple[list[
     return documents, labels
 
 
-_REVIEW = re.compile(r"<review>(.*?)</review>", re.DOTALL)
-_FIELD = {
-    name: re.compile(rf"<{name}>(.*?)</{name}>", re.DOTALL) for name in ("title", "review_text", "rating")
-}
-
-
 def load_amazon(
     domain: Domain = "books", split: Split = "train", path: _Path | None = None
 ) -> tuple[list[str], list[str]]:
@@ -130,12 +124,21 @@ def load_amazon(
 
 def _reviews(text: str, where: str) -> Iterator[str]:
     """The reviews in a file that looks like XML but is not: & and < are not escaped."""
-    for number, review in enumerate(_REVIEW.findall(text), start=1):
-        title, body = _FIELD["title"].search(review), _FIELD["review_text"].search(review)
+    for number, review in enumerate(_between(text, "review"), start=1):
+        title, body = (next(_between(review, name), None) for name in ("title", "review_text"))
         if title is None or body is None:
             raise ParsimonError(f"{where}, review {number} should have a <title> and a <review_text>.")
         # Some reviews have been escaped twice: &amp;quot;
-        yield html.unescape(html.unescape(f"{title[1].strip()}\n\n{body[1].strip()}"))
+        yield html.unescape(html.unescape(f"{title.strip()}\n\n{body.strip()}"))
+
+
+def _between(text: str, tag: str) -> Iterator[str]:
+    """What is between a tag and the next one that closes it."""
+    begin, end = f"<{tag}>", f"</{tag}>"
+    at = text.find(begin)
+    while at >= 0 and (until := text.find(end, at)) >= 0:
+        yield text[at + len(begin) : until]
+        at = text.find(begin, until)
 
 
 def _checksum(review: str) -> bytes:
@@ -225,7 +228,7 @@ def _format_of(path: Path, lines: list[tuple[int, str]]) -> str:
 
 def _read_text(path: Path, encoding: str) -> str:
     try:
-        content = path.read_bytes()
+        content = read_text_file(path)
     except OSError as error:
         raise ParsimonError(f"{path} cannot be read: {error.strerror or error}.") from error
     return decoded(content, encoding, str(path)).replace("\r\n", "\n")

@@ -57,7 +57,7 @@ def check_heads(
         raise ParsimonError(f"{where(token)}: the word has no head; it should be 0 to {length[token]}.")
     if (token := first_true(_in_cycle(heads, offsets[sentence_of]))) is not None:
         start = int(offsets[sentence_of[token]])
-        cycle = " → ".join(map(str, _cycle(heads[start : start + length[token]], token - start)))
+        cycle = _written(_cycle(heads[start : start + length[token]], token - start))
         raise ParsimonError(f"{where(token)}: the heads form a cycle, {cycle}, and never reach the root.")
     if single_root:
         roots = np.flatnonzero(heads == 0)
@@ -88,10 +88,17 @@ def _in_cycle(heads: IntArray, first: IntArray) -> BoolArray:
 
 def _cycle(heads: IntArray, word: int) -> list[int]:
     """The cycle that is reached by following heads from a word (counted from 0), with its first word repeated."""
-    path = [word + 1]
-    while (head := int(heads[path[-1] - 1])) not in path:
+    path, place = [word + 1], {word + 1: 0}
+    while (head := int(heads[path[-1] - 1])) not in place:
+        place[head] = len(path)
         path.append(head)
-    return [*path[path.index(head) :], head]
+    return [*path[place[head] :], head]
+
+
+def _written(cycle: list[int]) -> str:
+    """A cycle for a message; of a long one, the beginning and the end."""
+    numbers = [str(word) for word in cycle]
+    return " → ".join(numbers if len(numbers) <= 12 else [*numbers[:9], "…", *numbers[-2:]])
 
 
 def first_true(mask: BoolArray) -> int | None:

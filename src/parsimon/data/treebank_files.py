@@ -15,7 +15,9 @@ from parsimon.data.skipping import mention_skipped, readable
 from parsimon.data.tree_checks import MISSING, check_heads, first_true
 from parsimon.data.treebanks import COLUMNS, Format, Treebank, distinct_values
 from parsimon.errors import ParsimonError
-from parsimon.features.columns import ColumnFile, Columns, Source, offsets_of
+from parsimon.features.columns import ColumnFile, Columns, Held, Source, offsets_of
+from parsimon.files import LONGEST_LINE
+from parsimon.memory import format_size
 
 __all__ = ["TreebankFile", "read_treebank"]
 
@@ -65,10 +67,12 @@ class TreebankFile:
 
     def __iter__(self) -> Iterator[Treebank]:
         lines, sentences, pending = 0, 0, b""
-        for block in _whole_sentences(self.file.blocks()):
+        for block in _whole_sentences(self.file.blocks(), self.name):
             text = pending + block  # comments and empty lines are kept until there are words after them
             treebank = self._treebank(_Block(text, self.name, lines, sentences))
             pending = text if treebank is None else b""
+            if len(pending) > LONGEST_LINE:
+                raise ParsimonError(f"{self.name} has {format_size(len(pending))} without a word; {_TEN}.")
             if treebank is not None:
                 yield treebank
                 sentences += len(treebank)
@@ -151,17 +155,16 @@ def read_treebank(
     ).read()
 
 
-def _whole_sentences(blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _whole_sentences(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
     """The same bytes, split after empty lines, so that each block consists of whole sentences."""
-    whole, rest = b"", b""
+    whole, held = b"", Held(name, "sentence")
     for block in blocks:
-        rest += block
-        cut = max(rest.rfind(b"\n\n") + 2, rest.rfind(b"\n\r\n") + 3)
-        if cut > 2:
+        found = held.add(block)
+        if found is not None and found[1] > len(b"\n\n"):  # more than one more empty line
             if whole:
                 yield whole
-            whole, rest = rest[:cut], rest[cut:]
-    yield whole + rest  # the text after the last empty line need not be a sentence
+            whole = held.take(found[1])
+    yield whole + held.take(held.size)  # the text after the last empty line need not be a sentence
 
 
 def _sentences(content: bytes, name: str) -> Iterator[_Block]:

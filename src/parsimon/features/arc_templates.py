@@ -30,6 +30,7 @@ import numpy as np
 from parsimon.arrays import IntArray
 from parsimon.errors import ParsimonError
 from parsimon.features.transforms import Transform
+from parsimon.files import read_text_file
 
 __all__ = ["ArcColumn", "ArcTemplate", "ArcTemplates", "ArcTest"]
 
@@ -137,8 +138,8 @@ class ArcTemplate:
         """Parse a template."""
         if text.strip() == "bias":
             return cls(())
-        pieces = re.split(r"\s*\+\s*(?![0-9])", text.strip())  # + before a digit starts an offset
-        return cls(tuple(ArcTest.parse(piece) for piece in pieces))
+        pieces = re.split(r"\+\s*(?![0-9])", text.strip())  # + before a digit starts an offset
+        return cls(tuple(ArcTest.parse(piece.rstrip()) for piece in pieces))
 
     @property
     def name(self) -> str:
@@ -214,7 +215,7 @@ class ArcTemplates(Sequence[ArcTemplate]):
     def load(cls, path: str | Path) -> ArcTemplates:
         """Read a template file."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = read_text_file(path).decode("utf-8")
         except UnicodeDecodeError:
             raise ParsimonError(f"{path} is not valid utf-8; convert it to utf-8.") from None
         except OSError as error:

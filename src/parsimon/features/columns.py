@@ -23,10 +23,10 @@ from parsimon.arrays import IntArray
 from parsimon.data.header_lines import names_columns
 from parsimon.errors import ParsimonError
 from parsimon.features.links import Links
+from parsimon.files import LARGEST_WHOLE, blocks_of, bounded_lines
 from parsimon.label_values import LabelNumbers, LabelValues, labels_of
+from parsimon.memory import format_size
 from parsimon.text_encodings import decoded_blocks, encoding_name
-
-BLOCK = 1 << 21  # bytes read at a time
 
 Source = str | Path | IO[bytes]
 
@@ -339,7 +339,7 @@ class ColumnFile:
 
     def __iter__(self) -> Iterator[tuple[Columns, bytes, tuple[IntArray, IntArray]]]:
         reader = self._reader(keep_lines=True)
-        for block in whole_sequences(self.blocks()):
+        for block in whole_sequences(self.blocks(), self.name):
             self._check(reader.feed(block))
             self._check(reader.finish())
             yield Columns(reader.columns(), reader.lengths(), self.strings), block, reader.lines()
@@ -360,11 +360,8 @@ class ColumnFile:
         """The bytes of the file, converted to UTF-8, block by block."""
         try:
             with open_binary(self.source) as stream:
-                if self.encoding == "utf-8":
-                    yield from _blocks_of(stream)
-                else:
-                    for text in decoded_blocks(_blocks_of(stream), self.encoding, self.name):
-                        yield text.encode()
+                blocks = blocks_of(stream) if self.encoding == "utf-8" else self._recoded(stream)
+                yield from bounded_lines(blocks, self.name)
         except OSError as error:
             raise ParsimonError(f"{self.name} cannot be read: {error.strerror or error}.") from error
         except (EOFError, zlib.error) as error:
@@ -372,25 +369,63 @@ class ColumnFile:
                 f"{self.name} cannot be read because its gzip data is damaged: {error}."
             ) from error
 
+    def _recoded(self, stream: IO[bytes]) -> Iterator[bytes]:
+        for text in decoded_blocks(blocks_of(stream), self.encoding, self.name):
+            yield text.encode()
 
-def _blocks_of(stream: IO[bytes]) -> Iterator[bytes]:
-    while block := stream.read(BLOCK):
-        yield block
 
-
-def whole_sequences(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Blocks split after an empty line, so that each consists of whole sequences."""
-    rest = b""
+def whole_sequences(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """Blocks split before an empty line, so that each consists of whole sequences."""
+    held = Held(name, "sequence")
     for block in blocks:
-        rest += block
-        cut = max(rest.rfind(b"\n\n"), rest.rfind(b"\n\r\n"))
-        if cut >= 0:
-            yield rest[: cut + 1]
-            rest = rest[cut + 1 :]
-    if rest:
-        if not rest.endswith(b"\n"):
-            rest += b"\n"
-        yield rest
+        found = held.add(block)
+        if found is not None:
+            yield held.take(found[0] + 1)
+    last = held.take(held.size)
+    if last:
+        yield last if last.endswith(b"\n") else last + b"\n"
+
+
+class Held:
+    """Blocks without an empty line. They are joined once there is one: joining at every block would take ages.
+
+    `name` and `what` (a sequence, a sentence) are for the message if there is no end.
+    """
+
+    def __init__(self, name: str, what: str) -> None:
+        self._name, self._what = name, what
+        self._blocks: list[bytes] = []
+        self._line = 1
+        self.size = 0
+
+    def add(self, block: bytes) -> tuple[int, int] | None:
+        """Holds one more block. If there is an empty line: where the line break before it is, and where it ends."""
+        before = b"".join(each[-2:] for each in self._blocks[-2:])[-2:]
+        joined, offset = before + block, self.size - len(before)
+        self._blocks.append(block)
+        self.size += len(block)
+        unix, dos = joined.rfind(b"\n\n"), joined.rfind(b"\n\r\n")
+        if max(unix, dos) < 0:
+            self._check()
+            return None
+        return offset + max(unix, dos), offset + max(unix + 2, dos + 3 if dos >= 0 else 0)
+
+    def _check(self) -> None:
+        if self.size > LARGEST_WHOLE:
+            start = self._blocks[0]
+            empty = start[: len(start) - len(start.lstrip(b"\r\n"))].count(b"\n")
+            raise ParsimonError(
+                f"{self._name}, line {self._line + empty}: the {self._what} that starts here is larger than "
+                f"{format_size(LARGEST_WHOLE)}; there must be an empty line after every {self._what}."
+            )
+
+    def take(self, until: int) -> bytes:
+        """What comes before a place; the rest is held on to."""
+        whole = b"".join(self._blocks)
+        taken, rest = whole[:until], whole[until:]
+        self._line += taken.count(b"\n")
+        self._blocks, self.size = [rest] if rest else [], len(rest)
+        return taken
 
 
 def name_of(source: Source) -> str:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from typing import Literal, get_args
 
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, nearest
 from parsimon.features.ngram_templates import bias, conjunction, label_bigram, ngram, ngrams, with_kind
 from parsimon.features.templates import TemplateSet, Test
 
@@ -40,8 +39,8 @@ def get_preset(name: str) -> TemplateSet:
     """
     preset = PRESETS.get(name)
     if preset is None:
-        close = get_close_matches(name, PRESETS, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
+        close = nearest(name, PRESETS)
+        hint = f"did you mean {close!r}? " if close else ""
         raise ParsimonError(f"unknown preset {name!r}: {hint}presets are {', '.join(PRESETS)}")
     return preset.build()
 

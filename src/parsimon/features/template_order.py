@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -17,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from parsimon.arrays import BoolArray, IntArray
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, nearest
 from parsimon.features.arc_templates import ArcTemplates
 from parsimon.features.templates import Template, TemplateSet
 from parsimon.features.transforms import Transform
@@ -369,8 +368,8 @@ def _check_order(names: tuple[str, ...], less: BoolArray) -> None:
 
 def _find(number: dict[str, int], name: str) -> int:
     if name not in number:
-        close = get_close_matches(name, number, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"the first is {next(iter(number), '')!r}"
+        close = nearest(name, number)
+        hint = f"did you mean {close!r}?" if close else f"the first is {next(iter(number), '')!r}"
         raise ParsimonError(f"there is no template {name!r} in the order: {hint}")
     return number[name]
 

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Literal, cast, get_args, overload
 from parsimon.errors import ParsimonError
 from parsimon.features.links import check_relation
 from parsimon.features.transforms import IDENTITY, Transform
+from parsimon.files import read_text_file
 from parsimon.text_encodings import decoded
 
 __all__ = ["KIND_LETTERS", "Boundary", "Kind", "Template", "TemplateSet", "Test", "as_templates"]
@@ -257,7 +258,7 @@ class TemplateSet(Sequence[Template]):
     ) -> TemplateSet:
         """Read a template file of Wapiti or CRF++, or one written by `dumps`; see `parse`."""
         try:
-            content = Path(path).read_bytes()
+            content = read_text_file(path)
         except OSError as error:
             raise ParsimonError(f"cannot read template file {os.fspath(path)}: {error.strerror}") from error
         text = decoded(content, encoding, f"template file {os.fspath(path)}")
@@ -379,9 +380,11 @@ def as_templates(templates: Any) -> TemplateSet:
 
 # --- Reading a file -----------------------------------------------------------------------------------------
 
+LONGEST_LINE = 10_000  # characters
+
 # Everything before the first # that is not in the quoted argument of a command.
-_BEFORE_COMMENT = re.compile(r'(?:%\w\[[^]"#]*"(?:[^"\\]|\\.)*"|[^#])*')
-_HEADER = re.compile(r"#\s*parsimon:\s*boundary\s*=\s*(\S*)\s*")
+_BEFORE_COMMENT = re.compile(r'(?:%\w\[[^]"#%]*+"(?:[^"\\]|\\.)*+"|[^#])*+')
+_HEADER = re.compile(r"#\s*+parsimon:\s*+boundary\s*+=\s*+(\S*+)\s*+")
 
 
 def _parse_set(text: str, source: str, boundary: Boundary | None) -> TemplateSet:
@@ -391,6 +394,10 @@ def _parse_set(text: str, source: str, boundary: Boundary | None) -> TemplateSet
     templates: list[Template] = []
     for number, line in enumerate(lines, start=1):
         try:
+            if len(line) > LONGEST_LINE:
+                raise ParsimonError(
+                    f"the line has {len(line):,} characters; a template has at most {LONGEST_LINE:,}"
+                )
             header = _HEADER.fullmatch(line)
             if header and boundary is None and _check_boundary(header[1]) != chosen:
                 if templates:
@@ -425,7 +432,7 @@ def _without_comment(line: str, boundary: Boundary) -> str:
 
 # --- Reading a line -----------------------------------------------------------------------------------------
 
-_PLACE = re.compile(r"\[\s*(@?)\s*([+-]?[0-9]{1,9}|[a-z][a-z_.]*)\s*,\s*([+-]?[0-9]{1,9})\s*")
+_PLACE = re.compile(r"\[\s*+(?:(@)\s*+)?([+-]?[0-9]{1,9}|[a-z][a-z_.]*)\s*,\s*([+-]?[0-9]{1,9})\s*")
 _ARGUMENT = re.compile(r',\s*"((?:[^"\\]|\\.)*)"\s*')
 
 

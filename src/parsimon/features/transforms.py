@@ -19,6 +19,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from parsimon.errors import ParsimonError
+from parsimon.patterns import Pattern
 
 __all__ = ["IDENTITY", "Transform", "known_transforms", "wapiti_regexp"]
 
@@ -182,18 +183,17 @@ def suffix(value: str, length: int) -> str:
     return value[-length:]
 
 
-def matches(value: str, pattern: re.Pattern[str]) -> str:
+def matches(value: str, pattern: Pattern) -> str:
     """Wapiti's `%t`: `true` if the regular expression matches anywhere in the value, otherwise `false`."""
-    return "true" if pattern.search(value) else "false"
+    return "false" if pattern.search(value) is None else "true"
 
 
-def match(value: str, pattern: re.Pattern[str]) -> str:
+def match(value: str, pattern: Pattern) -> str:
     """Wapiti's `%m`: the first part of the value that matches the regular expression, empty if none does."""
-    found = pattern.search(value)
-    return found[0] if found else ""
+    return pattern.search(value) or ""
 
 
-def match_lower(value: str, pattern: re.Pattern[str]) -> str:
+def match_lower(value: str, pattern: Pattern) -> str:
     """Wapiti's `%M`: like `match`, with A–Z in the result converted to lowercase."""
     return lower_ascii(match(value, pattern))
 
@@ -216,8 +216,8 @@ _ATOM = re.compile(r"(\\.|[^*?\\])([*?]?)", re.DOTALL)
 _REPEAT = {"": "", "*": "*?", "?": "?"}
 
 
-def wapiti_regexp(text: str) -> re.Pattern[str]:
-    r"""Translate a regular expression from Wapiti's dialect to Python's.
+def wapiti_regexp(text: str) -> Pattern:
+    r"""The pattern for a regular expression in Wapiti's dialect.
 
     `.` is any character; `\d \a \w \l \u \p \s` are an ASCII digit, letter, letter or digit, lowercase letter,
     uppercase letter, punctuation mark and space, and `\D \A ...` are their complements. `\` before any other character,
@@ -228,7 +228,7 @@ def wapiti_regexp(text: str) -> re.Pattern[str]:
     There are two differences from Wapiti's own matcher: it matches characters, not bytes of UTF-8, and the length of a
     match is correct in cases where Wapiti counts a failed attempt twice (`a?ab` on `ab`).
 
-    >>> wapiti_regexp(r"\u\l*$").search("Mc Gill")[0]
+    >>> wapiti_regexp(r"\u\l*$").search("Mc Gill")
     'Gill'
     """
     pieces = [r"\A"] if text.startswith("^") else []
@@ -244,7 +244,7 @@ def wapiti_regexp(text: str) -> re.Pattern[str]:
             )
         pieces.append(_single(atom[1]) + _REPEAT[atom[2]])
         position = atom.end()
-    return re.compile("".join(pieces), re.DOTALL)
+    return Pattern("(?s)" + "".join(pieces))
 
 
 def _stray(character: str) -> str:
@@ -315,7 +315,7 @@ def _counted(function: Callable[[str, int], str]) -> Bind:
     return bind
 
 
-def _regexp(function: Callable[[str, re.Pattern[str]], str]) -> Bind:
+def _regexp(function: Callable[[str, Pattern], str]) -> Bind:
     """A transform whose argument is a regular expression in Wapiti's dialect."""
 
     def bind(name: str, argument: str | None) -> tuple[str, Function]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from parsimon.printable import one_line, printable
+
 if TYPE_CHECKING:
     from parsimon.tasks.documents.explain import ExplainedDocument, ExplainedSentence
 
@@ -58,11 +60,11 @@ def heading(document: ExplainedDocument, number: int, name: str = "") -> Any:
     for rank, (label, probability) in enumerate(ranked[:SHOWN_LABELS]):
         text.append(", " if rank else "", style="not bold")
         style = "bold" if label == document.predicted else "not bold"
-        text.append(f"{label} {100 * probability:.1f}%", style=style)
+        text.append(f"{one_line(label)} {100 * probability:.1f}%", style=style)
     if len(ranked) > SHOWN_LABELS:
         text.append(f", and {len(ranked) - SHOWN_LABELS} more", style="not bold dim")
     if document.label != document.predicted:
-        text.append(f"; about {document.label}", style="not bold")
+        text.append(f"; about {one_line(document.label)}", style="not bold")
     return text
 
 
@@ -94,7 +96,7 @@ def sentence_line(sentence: ExplainedSentence, largest: float, heavy: float) -> 
     line = Text(style=style)
     for piece, token in sentence.pieces():
         bold = token is not None and abs(token.contribution) >= heavy
-        line.append(" ".join(piece.split("\n")), style="bold" if bold else "")
+        line.append(printable(" ".join(piece.split("\n"))), style="bold" if bold else "")
     return line
 
 

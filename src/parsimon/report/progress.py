@@ -6,6 +6,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
+from parsimon.printable import one_line
 from parsimon.report.time_left import TimeLeft
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class ProgressLines(NoProgress):
             self._print(event.seconds, f"iteration {event.iteration}: {figures(event)}{left and ', '}{left}")
 
     def _print(self, seconds: float, text: str) -> None:
-        print(f"{seconds:8.1f} s  {text}", file=self._stream, flush=True)
+        print(f"{seconds:8.1f} s  {one_line(text)}", file=self._stream, flush=True)
 
 
 class ProgressBar(NoProgress):
@@ -115,7 +116,7 @@ class ProgressBar(NoProgress):
         console = Console(stderr=True)
         self._bar = Bar(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             *([BarColumn(bar_width=16)] if console.width >= 100 else []),  # figures matter more
             TextColumn("{task.fields[figures]}"),
             Clock(),
@@ -137,7 +138,7 @@ class ProgressBar(NoProgress):
         now = time.perf_counter() - self._began
         self._time_left.phase(now, done)
         self._training = done is not None
-        self._bar.update(self._task, description=text, figures="")
+        self._bar.update(self._task, description=one_line(text), figures="")
         self._move(now)
 
     def fit(self, max_iter: int | None, tolerance: float | None) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from parsimon.printable import one_line
+
 if TYPE_CHECKING:
     from parsimon.arrays import Array
     from parsimon.tasks.sequences.inspect import Feature, Share
@@ -22,7 +24,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> s
     NN        120
     VB          7
     """
-    lines = [tuple(header), *map(tuple, rows)]
+    lines = [tuple(map(one_line, line)) for line in (header, *rows)]
     width = [max(map(len, column)) for column in zip(*lines, strict=True)]
     out = (
         "  ".join(f"{cell:{a}{w}}" for cell, a, w in zip(line, align, width, strict=True)) for line in lines
@@ -32,7 +34,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> s
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
     """Pairs of a name and a value, one per line."""
-    pairs = list(pairs)
+    pairs = [(one_line(name), one_line(value)) for name, value in pairs]
     width = max(len(name) for name, _ in pairs)
     return "".join(f"{name:<{width}}  {value}\n" for name, value in pairs)
 

@@ -24,6 +24,7 @@ from parsimon.tasks.info import checked_info
 from parsimon.tasks.kinds import find_kind, get_kind
 
 FORMAT = 2
+LONGEST_HEADER = 100_000_000  # bytes; safetensors takes no longer one either
 Wanted = TypeVar("Wanted")
 
 
@@ -99,7 +100,9 @@ def load_model(path: str | Path, kind: type[Any] | None = None) -> Any:
     """
     path = Path(path)
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:  # only what may be a model is read whole
+            length = int.from_bytes(file.peek(8)[:8], "little")
+            content = file.read() if 0 < length <= LONGEST_HEADER else b""
     except OSError as error:
         raise ParsimonError(f"the model {path} cannot be read: {error.strerror or error}.") from error
     return parse_model(content, str(path), kind)

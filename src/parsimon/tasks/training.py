@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -155,12 +155,15 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
             warn(str(TooStrong(**emptied)))
         return trained
 
+    def limited_memory(self) -> AbstractContextManager[None]:
+        """A context with no more memory than `memory` allows, for reading data as well as for training."""
+        return at_most(parse_size(self.memory) if isinstance(self.memory, str) else self.memory)
+
     @contextmanager
     def started(self, data: Data, began: float | None = None, watch: Watch | None = None) -> Iterator[Run]:
         """A context for any computation on data, such as a path: checks options, limits memory, and gives a run."""
         self.check()
-        memory = parse_size(self.memory) if isinstance(self.memory, str) else self.memory
-        with at_most(memory):
+        with self.limited_memory():
             run = self.start_run(data, began, watch)
             try:
                 yield run

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsimon.data.text.sentences import named_splitter, split_lines, split_sentences
+from parsimon.data.text.sentences import _STOP, named_splitter, split_lines, split_sentences
 from parsimon.errors import ParsimonError
 
 
@@ -207,3 +208,30 @@ def test_sentencex_itself() -> None:
         "He ran.",
         "The end",
     ]
+
+
+# As it was before runs were taken whole; it takes time in proportion to the square of a run, or to its cube.
+SLOW_STOP = re.compile(
+    r"""([.!?…]+(?:[ ][.!?…]+)*)
+    (?:([)\]}"'»”’*_>]*(?:[ ]+[:;=8][-o^']?[)(DPp](?=\s|$))?)(?=\s|$)
+    |(?=[A-Z][a-z]*[\s,;:'’]))""",
+    re.VERBOSE,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text('.. ..!?) ")*:-)Aa,\n', max_size=30), st.integers(0, 3))
+def test_stops_are_those_of_the_simple_pattern(text: str, begin: int) -> None:
+    while text[begin - 1 : begin] in tuple(".!?"):  # no block begins inside a run
+        begin -= 1
+    begin = max(begin, 0)
+    expected = [(m.span(), m.groups()) for m in SLOW_STOP.finditer(text, begin)]
+    assert [(m.span(), m.groups()) for m in _STOP.finditer(text, begin)] == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["." * 50_000 + "x", "." * 50_000 + ")" * 50_000 + "x", "!?" * 50_000 + "a", ".)" * 50_000]
+)
+def test_long_runs_of_stops_take_no_longer_than_text(text: str) -> None:
+    """The simple pattern takes minutes."""
+    assert len(split_sentences("A b. " + text)) == 2 - (not text.endswith(("x", "a")))

@@ -108,3 +108,10 @@ def test_files_without_html_are_no_pages(tmp_path: Path) -> None:
     assert list(read_pages(tmp_path)) == ["a.html", "b.html", "c.html"]
     (tmp_path / "wide").write_bytes("<h1>Jo</h1>".encode("utf-16"))
     assert len(read_pages(tmp_path / "wide")) == 1
+
+
+def test_many_values_of_one_attribute(tmp_path: Path) -> None:
+    lines = [f"p.html,name,{i % 50_000}" for i in range(60_000)]
+    path = tmp_path / "values.csv"
+    path.write_text("\n".join(["page,attribute,value", *lines]))
+    assert len(read_values(path)["p.html"]["name"]) == 50_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -18,6 +17,7 @@ from parsimon.cli.options import (
     skip_bad_option,
     threads_option,
 )
+from parsimon.cli.output import show, show_record
 
 EVERYWHERE = frozenset({"model", "test", "as_json", "encoding", "n_jobs"})
 
@@ -91,6 +91,6 @@ def evaluate(**options: Any) -> None:
             "scores": found.scores,
             "details": found.details,
         }
-        click.echo(json.dumps(record, ensure_ascii=False))
+        show_record(record)
     else:
-        click.echo(found.text, nl=False)
+        show(found.text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,9 @@ import click
 
 from parsimon.cli.kind import Kind, kind_of
 from parsimon.cli.options import Asked, asked, command, flags_by_name, option
+from parsimon.cli.output import show, show_record
 from parsimon.errors import ParsimonError
+from parsimon.printable import one_line
 
 if TYPE_CHECKING:
     from parsimon.tasks.model_file import Model
@@ -95,13 +96,13 @@ def inspect(**options: Any) -> None:
             "details": found.details,
             "history": history,
         }
-        click.echo(json.dumps(record, ensure_ascii=False))
+        show_record(record)
         return
-    click.echo(found.text, nl=False)
+    show(found.text)
     if job["history"]:
         from parsimon.report.tables import history_table
 
-        click.echo("\n" + history_table(history), nl=False)
+        show("\n" + history_table(history))
 
 
 def write_page(kind: Kind[Any], model: Model, job: Asked) -> None:
@@ -123,4 +124,4 @@ def write_page(kind: Kind[Any], model: Model, job: Asked) -> None:
         history=model.info.get("history", []),
     )
     write_file(page, text.encode("utf-8", "replace"))
-    click.echo(f"{job.model} is shown in {page}")
+    show(f"{one_line(job.model)} is shown in {one_line(str(page))}\n")

@@ -7,7 +7,6 @@ the summary are the same for all.
 from __future__ import annotations
 
 import filecmp
-import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +30,7 @@ from parsimon.cli.options import (
     refuse_idle,
     said_of_flags,
 )
-from parsimon.cli.output import check_writable
+from parsimon.cli.output import check_writable, show, show_record
 from parsimon.errors import ParsimonError
 from parsimon.tasks.kinds import kinds
 from parsimon.tasks.options import FILES, RUNNING, DevelopmentOptions, options_of
@@ -182,15 +181,21 @@ class TrainingCommand:
 
     def _learn(self, watch: Progress, callbacks: Sequence[Any]) -> Trained[Any]:
         """Reads and trains."""
+        with self.plan.training.limited_memory():
+            data, held_out = self._read(watch)
+            training = replace(self.plan.training, callback=callbacks, **self._checkpoint_settings())
+            trained = training.run(data, dev=held_out, start=self.plan.start, began=self.began, watch=watch)
+        return replace(trained, model=self.plan.complete(trained.model))
+
+    def _read(self, watch: Progress) -> tuple[Any, Any]:
+        """The data and those to watch the score on, if any."""
         train, dev = self.job["train"], self.job.get("dev")
         watch.phase(f"reading {_shown(train)}")
-        data, held_out = self.plan.read(train), None
-        if dev is not None:
-            watch.phase(f"reading {_shown(dev)}")
-            held_out = self.plan.development(self.plan.read(dev))
-        training = replace(self.plan.training, callback=callbacks, **self._checkpoint_settings())
-        trained = training.run(data, dev=held_out, start=self.plan.start, began=self.began, watch=watch)
-        return replace(trained, model=self.plan.complete(trained.model))
+        data = self.plan.read(train)
+        if dev is None:
+            return data, None
+        watch.phase(f"reading {_shown(dev)}")
+        return data, self.plan.development(self.plan.read(dev))
 
     def _checkpoint_settings(self) -> dict[str, Any]:
         path = checkpoint_file(self.job)
@@ -220,9 +225,9 @@ class TrainingCommand:
         if log is not None and log.failure is not None:
             say(f"the log {job['log']} is not complete: {log.failure}")
         if job["as_json"]:
-            click.echo(json.dumps(record, ensure_ascii=False))
+            show_record(record)
         elif not job["quiet"]:
-            click.echo(self.text(trained.model, record), nl=False)
+            show(self.text(trained.model, record))
         if interrupted:
             written = "this is the best model so far"
             if self.model is not None:

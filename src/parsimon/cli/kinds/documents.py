@@ -14,8 +14,9 @@ import click
 from parsimon.cli.failures import say
 from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
 from parsimon.cli.options import Asked, option
-from parsimon.cli.output import check_writable, output
+from parsimon.cli.output import check_writable, output, show, show_record
 from parsimon.errors import ParsimonError
+from parsimon.printable import one_line
 from parsimon.tasks.documents.options import DocumentOptions
 from parsimon.tasks.options import READING, options_of
 
@@ -201,7 +202,7 @@ Examples:
         elif job["as_json"]:
             for i, document in enumerate(explained):
                 name = {} if names is None else {"id": names[i]}
-                click.echo(json.dumps({**name, **document.to_dict()}, ensure_ascii=False))
+                show_record({**name, **document.to_dict()})
         else:
             from parsimon.report.explanation import explanation_text
 
@@ -313,4 +314,4 @@ def write_explanation(
     page = explanation_page(explained, title=title, names=told, gold=gold or None)
     write_file(job["html"], page.encode("utf-8", "replace"))
     n = len(explained)
-    click.echo(f"{n} document{'s' * (n != 1)} explained in {job['html']}")
+    show(f"{n} document{'s' * (n != 1)} explained in {one_line(str(job['html']))}\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -15,7 +14,8 @@ from parsimon.cli.kind import Inspected, Kind, ModelPage
 from parsimon.cli.options import Asked, number, option, positive, reading_flags, refuse_idle
 from parsimon.cli.solver_checks import check_solver
 from parsimon.cli.template_choice import REFITS, check_selection, selection_flags, selection_of
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, nearest
+from parsimon.files import read_text_file
 from parsimon.tasks.options import CHOOSING, FILES, LEARNING, READING
 
 if TYPE_CHECKING:
@@ -284,10 +284,8 @@ def template_named(model: SequenceModel, name: str | None) -> str | None:
             return next(
                 t.source for _, t in templates if t.skeleton == template.skeleton and t.source in known
             )
-    close = get_close_matches(
-        name, [n for short, _ in templates for n in (short, short.removeprefix("U:"))], n=1
-    )
-    hint = f"did you mean {close[0]!r}?" if close else "'parsimon inspect MODEL' lists its templates."
+    close = nearest(name, (n for short, _ in templates for n in (short, short.removeprefix("U:"))))
+    hint = f"did you mean {close!r}?" if close else "'parsimon inspect MODEL' lists its templates."
     raise ParsimonError(f"the model has no template {name!r}; {hint}")
 
 
@@ -314,7 +312,7 @@ def read_templates(job: Asked, source: str, boundary: Boundary | None = None) ->
 def template_encoding(job: Asked, source: str) -> str:
     """UTF-8 if that is what the template file is in, or else the encoding of the data."""
     try:
-        Path(source).read_bytes().decode("utf-8")
+        read_text_file(source).decode("utf-8")
     except (UnicodeDecodeError, OSError):
         return str(job["encoding"])
     return "utf-8"

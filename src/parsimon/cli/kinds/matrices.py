@@ -13,6 +13,7 @@ from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
 from parsimon.cli.options import Asked, option, refuse_idle
 from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
+from parsimon.files import read_text_file
 from parsimon.tasks.matrices.options import MatrixOptions
 from parsimon.tasks.options import FILES, READING, options_of
 from parsimon.text_encodings import decoded
@@ -289,7 +290,7 @@ def read_groups(job: Asked, names: Sequence[str]) -> Groups:
     source, encoding = job["group_file"], job["encoding"]
     place = {name: j for j, name in enumerate(names)}
     groups: dict[str, list[int]] = {}
-    text = decoded(Path(source).read_bytes(), encoding, source)
+    text = decoded(read_text_file(source), encoding, source)
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue

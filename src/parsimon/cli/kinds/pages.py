@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from parsimon.cli.kinds.trees import about_siblings, space_of
 from parsimon.cli.options import Asked, is_minimum_risk, option
 from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
+from parsimon.files import read_page_file
 from parsimon.tasks.options import FILES, threads_of
 from parsimon.tasks.pages.options import PageOptions
 
@@ -251,7 +251,7 @@ def _pages(source: str, encoding: str) -> dict[str, Page]:
 
     named = None if encoding == "utf-8" else encoding
     if source == "-":
-        content = sys.stdin.buffer.read()
+        content = read_page_file("-")
         check_html({"-": content}, "standard input")
         return {"-": read_page(content, encoding=named)}
     return read_pages(source, encoding=named)

@@ -164,12 +164,14 @@ def _end(text: str, line: re.Match[str]) -> int:
 
 # -- sentences in prose ------------------------------------------------------------------------------------
 
+# Runs are taken whole (++, *+) and only from where they begin: no part of one would match, and trying all of them would
+# take time in proportion to the square of their length.
 _STOP = re.compile(
     r"""
-    ([.!?…]+(?:[ ][.!?…]+)*)                        # the stop, "?!", "..." or ". . ."
+    (?<![.!?…])([.!?…]++(?:[ ][.!?…]++)*)           # the stop, "?!", "..." or ". . ."
     (?:
-        ([)\]}"'»”’*_>]*                            # closing quotes and brackets
-        (?:[ ]+[:;=8][-o^']?[)(DPp](?=\s|$))?)      # a smiley
+        ([)\]}"'»”’*_>]*+                           # closing quotes and brackets
+        (?:[ ]++[:;=8][-o^']?[)(DPp](?=\s|$))?)      # a smiley
         (?=\s|$)
         | (?=[A-Z][a-z]*[\s,;:'’])                  # a capital without a space before it
     )

@@ -12,7 +12,7 @@ import numpy as np
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.data.discrete_table import State, plain, unknown_state
 from parsimon.designs.mrf import MRFDesign
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, nearest
 from parsimon.structures.belief_propagation import BeliefPropagation
 from parsimon.structures.graph import Graph, MRFParts
 from parsimon.structures.inference import Inference, InferenceReport
@@ -225,10 +225,8 @@ class NetworkModel:
     def number(self, variable: str) -> int:
         """The place of a variable, by its name."""
         if variable not in self.names:
-            from difflib import get_close_matches
-
-            close = get_close_matches(str(variable), self.names, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else "its variables are its table's columns."
+            close = nearest(str(variable), self.names)
+            hint = f"did you mean {close!r}?" if close else "its variables are its table's columns."
             raise ParsimonError(f"the network has no variable {variable!r}; {hint}")
         return self.names.index(variable)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from parsimon.errors import ParsimonError
+from parsimon.files import read_page_file
 from parsimon.tasks.pages.page import Page, read_page
 from parsimon.text_encodings import decoded
 
@@ -61,7 +62,7 @@ def check_html(contents: Mapping[str, bytes], where: str) -> None:
 
 def _content(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return read_page_file(file)
     except OSError as error:
         raise ParsimonError(f"{file} cannot be read: {error.strerror or error}.") from error
 
@@ -86,6 +87,7 @@ def read_values(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Val
             f"{', '.join(map(repr, names)) or 'none'}."
         )
     values: Values = {}
+    seen: set[tuple[str, str, str]] = set()
     for line, cells in rows:
         if len(cells) != len(order):
             raise ParsimonError(
@@ -98,7 +100,9 @@ def read_values(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Val
                 f"{path}, line {line}: the {empty} is empty; leave out the line if the page has no such value."
             )
         found = values.setdefault(row["page"], {}).setdefault(row["attribute"], [])
-        if row["value"] not in found:
+        cell = row["page"], row["attribute"], row["value"]
+        if cell not in seen:
+            seen.add(cell)
             found.append(row["value"])
     if not values:
         raise ParsimonError(
