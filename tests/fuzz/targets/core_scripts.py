@@ -414,25 +414,30 @@ def arc_sentences() -> Script:
     ]
 
 
-ARCS: Script = [
-    (".scores", [sentences(), 0, 2, np.ones(3), zeros(N_ARCS), 2]),
-    (".pullback", [sentences(), 0, 2, np.ones(N_ARCS), zeros(3), 2]),
-    (".attributes", [sentences(), 0, 2, ints(0, 1, 2, 0, 1)]),
-    (".values", [sentences(), ints(0, 1, 2, 0, 1), 1]),
-    (".restrict", [longs(0, 2)]),
-    (".starts", []),
-    (".__len__", []),
-]
+def arc_features(n: int) -> Script:
+    return [
+        (".scores", [sentences(), 0, 2, np.ones(n), zeros(N_ARCS), 2]),
+        (".pullback", [sentences(), 0, 2, np.ones(N_ARCS), zeros(n), 2]),
+        (".attributes", [sentences(), 0, 2, ints(0, 1, 2, 0, 1)]),
+        (".restrict", [longs(0, 2)]),
+        (".starts", []),
+        (".__len__", []),
+    ]
 
 
 @script
 def arc_dictionary() -> Script:
-    return [("new ArcDictionary", [*ARC_TESTS, longs(2, 1), ints(3, 4, 5, 1)]), *ARCS]
+    return [("new ArcDictionary", [*ARC_TESTS, longs(2, 1), ints(3, 4, 5, 1)]), *arc_features(3)]
 
 
 @script
 def supported_arcs() -> Script:
-    return [("new ArcDictionary.supported", [*ARC_TESTS, sentences(), ints(0, 1, 2, 0, 1), 1, 2]), *ARCS]
+    heads = ints(0, 1, 2, 0, 1)
+    return [
+        ("new ArcDictionary.supported", [*ARC_TESTS, sentences(), heads, 1, 2]),
+        *arc_features(6),
+        (".values", [sentences(), heads, 1]),
+    ]
 
 
 @script

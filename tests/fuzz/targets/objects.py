@@ -5,6 +5,9 @@ from __future__ import annotations
 import copy
 import io
 import json
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -95,9 +98,6 @@ EXAMPLES: list[dict[str, Any]] = [
 ]
 
 
-MATRICES = ("OverlappingGroupLassoClassifier", "MarkovNetwork")
-
-
 class Objects(Target):
     name = "objects"
 
@@ -129,20 +129,29 @@ class Objects(Target):
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, StopIteration):
             return  # no call at all
         X, y = data_of(name, given.get("X")), made_of(given.get("y"))
-        try:
-            model.fit(X, y, **({} if weights is None else {"sample_weight": weights}))
-        except self.refusals(name):
-            model = estimator(**original["options"]).fit(data_of(name, original["X"]), made_of(original["y"]))
-        if hasattr(model, "predict"):  # networks have none
+        with refusals_of_sklearn():
             try:
+                model.fit(X, y, **({} if weights is None else {"sample_weight": weights}))
+            except Exception as error:
+                if not isinstance(error, ParsimonError) and not of_sklearn(error):
+                    raise
+                model = estimator(**original["options"]).fit(data_of(name, original["X"]), original["y"])
+            if hasattr(model, "predict"):  # networks have none
                 model.predict(X)
-            except self.refusals(name) as error:
-                raise ParsimonError(str(error)) from error
 
-    @staticmethod
-    def refusals(name: str) -> tuple[type[Exception], ...]:
-        """Matrices are checked by scikit-learn, which has exceptions of its own for them."""
-        return (ValueError, TypeError) if name in MATRICES else (ParsimonError,)
+
+@contextmanager
+def refusals_of_sklearn() -> Iterator[None]:
+    """Matrices and weights are checked by scikit-learn, which has exceptions of its own for them."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise ParsimonError(str(error)) if of_sklearn(error) else error from error
+
+
+def of_sklearn(error: Exception) -> bool:
+    """Whether an exception comes from a check of scikit-learn."""
+    return "sklearn" in Path(traceback.extract_tb(error.__traceback__)[-1].filename).parts
 
 
 def data_of(name: str, value: Any) -> Any:
@@ -157,7 +166,7 @@ def data_of(name: str, value: Any) -> Any:
             for i, (word, head) in enumerate(zip(words, heads, strict=True), 1)
         ]
         return read_treebank(io.BytesIO("".join(rows).encode()), format="conllu")
-    except (ParsimonError, ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return made
 
 

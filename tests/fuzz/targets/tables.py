@@ -10,29 +10,9 @@ from fuzz.mutations import TOKENS, change_bytes, change_cells
 from fuzz.target import Target, command, drawn_from, numbers_only
 
 CELLS = (
-    b"0",
-    b"1",
-    b"a",
-    b"yes",
-    b"no",
-    b"",
-    b"?",
-    b"NA",
-    b"1.5",
-    b"-1",
-    b"1e400",
-    b"1e308",
-    b"nan",
-    b'"x"',
-    b'"a,b"',
-    b'"',
-    b"true",
-    b"x\ty",
-    b"smoker",
-    b"x1",
-    b"ill",
-    *TOKENS,
-)
+    b"0", b"1", b"a", b"yes", b"no", b"", b"?", b"NA", b"1.5", b"-1", b"1e400", b"1e308", b"nan", b'"x"',
+    b'"a,b"', b'"', b"true", b"x\ty", b"smoker", b"x1", b"ill", *TOKENS,
+)  # fmt: skip
 
 
 class Tables(Target):

@@ -315,6 +315,6 @@ def check_trees(treebank: Treebank, weights: Array | None) -> None:
             f"{treebank.name}, sentence {sentence}: a word has no head; a parser learns from complete trees."
         )
     if weights is not None and (
-        len(weights) != len(treebank) or not np.all(np.isfinite(weights)) or np.any(weights < 0)
+        weights.shape != (len(treebank),) or not np.all(np.isfinite(weights)) or np.any(weights < 0)
     ):
         raise ParsimonError("sentence weights must be finite and not negative, one for every sentence.")

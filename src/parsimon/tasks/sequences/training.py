@@ -235,7 +235,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         y = y if pairs is None else pairs.encode(y)
         index = self._candidate_features(space, observations, y)
         if weights is not None and (
-            len(weights) != len(y) or not np.all(np.isfinite(weights)) or np.any(weights < 0)
+            weights.shape != (len(y),) or not np.all(np.isfinite(weights)) or np.any(weights < 0)
         ):
             raise ParsimonError("sequence weights must be finite and not negative, one for every sequence.")
         features = FeatureTable(space, index, y.names)
