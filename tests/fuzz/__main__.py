@@ -19,11 +19,16 @@ from fuzz.all_targets import all_targets
 from fuzz.child import TOO_SLOW, keep
 from fuzz.material import make
 
+# What the address sanitiser ends a process with where the core alone would raise MemoryError.
+TOO_LARGE = ("allocator is out of memory", "allocation-size-too-big", "exceeds maximum supported size")
+
 
 def attack(name: str, out: Path, given: argparse.Namespace, seconds: float) -> int:
     """Attacks one target for that long, starting again after a crash. Returns the number of inputs."""
     until, first = time.monotonic() + seconds, 0
     seen: set[str] = set()
+    current, counter, log = (out / f"{name}.{each}" for each in ("current", "count", "log"))
+    counter.unlink(missing_ok=True)
     while time.monotonic() < until and first < given.inputs:
         command = [
             sys.executable,
@@ -38,7 +43,6 @@ def attack(name: str, out: Path, given: argparse.Namespace, seconds: float) -> i
             f"--memory={given.memory}",
             *(["--guided"] if given.guided else []),
         ]
-        log = out / f"{name}.log"
         with log.open("w") as err:
             child = subprocess.Popen(command, stderr=err)
             try:
@@ -46,16 +50,15 @@ def attack(name: str, out: Path, given: argparse.Namespace, seconds: float) -> i
             except subprocess.TimeoutExpired:
                 child.kill()
                 child.wait()
-        counter = out / f"{name}.count"
         done = int(counter.read_text()) if counter.exists() else 0
-        if child.returncode != 0:
-            report = explained(child.returncode, log.read_text(errors="replace"))
-            keep(out, name, (out / f"{name}.current").read_bytes() if done else b"", report, seen)
-            if done == first:  # not even one input: starting again would end in the same way
-                break
-        first = done
         if child.returncode == 0:
-            break
+            return done
+        said = log.read_text(errors="replace")
+        if not any(each in said for each in TOO_LARGE):
+            keep(out, name, current.read_bytes() if done else b"", explained(child.returncode, said), seen)
+        if done == first:  # not even one input: starting again would end in the same way
+            return done
+        first = done
     return first
 
 

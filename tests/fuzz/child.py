@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import faulthandler
+import gc
 import hashlib
 import os
 import resource
@@ -17,6 +18,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from random import Random
+from types import FunctionType
 
 from fuzz.all_targets import all_targets
 from fuzz.target import Target
@@ -69,10 +72,13 @@ def plainly(attack: Attack, seed: int, first: int, seconds: float, most: int) ->
 
 def guided(attack: Attack, seed: int, first: int, seconds: float, most: int) -> None:
     """The same mutations, in the hands of Atheris: inputs that reach new lines of Python are mutated further."""
-    from random import Random
-
     import atheris
 
+    for content in attack.target.inputs():  # so that all modules are there
+        attack.target.finding(content, attack.folder)
+    for function in [each for each in gc.get_objects() if isinstance(each, FunctionType)]:
+        if (function.__module__ or "").startswith("parsimon"):
+            atheris.instrument_func(function)
     number = first
 
     def use(content: bytes) -> None:
@@ -91,7 +97,7 @@ def guided(attack: Attack, seed: int, first: int, seconds: float, most: int) -> 
         f"-max_total_time={max(int(seconds), 1)}",
         "-max_len=1000000",
         "-rss_limit_mb=0",
-        "-timeout=0",
+        "-timeout=100000",
     ]
     runs = [f"-runs={most - first}"] if most < 1 << 60 else []
     atheris.Setup([sys.argv[0], *options, *runs, str(corpus)], use, custom_mutator=mutate)
@@ -112,14 +118,7 @@ def main() -> None:
     given = parser.parse_args()
     import other_core  # noqa: F401 (another build of the core, if one is named)
 
-    if given.guided:
-        import atheris
-
-        with atheris.instrument_imports(include=["parsimon"], enable_loader_override=False):
-            targets = all_targets()
-    else:
-        targets = all_targets()
-    attack = Attack(targets[given.target](given.out / "material"), given.out, given.limit)
+    attack = Attack(all_targets()[given.target](given.out / "material"), given.out, given.limit)
     if given.memory:
         resource.setrlimit(resource.RLIMIT_AS, (int(given.memory * 2**30),) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
