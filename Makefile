@@ -155,11 +155,13 @@ $(CORE_TESTS)/%.o: core/%.cpp Makefile
 SANITIZED := build/sanitized
 SANITIZE_FLAGS := -O1 -g1 -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all \
     -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
-SANITIZE_TESTS ?= tests/test_core_borders.py tests/structures tests/designs tests/problem tests/features tests/solvers \
-    tests/data/test_treebanks.py
+SANITIZE_TESTS ?= tests/test_core_borders.py tests/structures tests/designs tests/problem tests/features \
+    $(addprefix tests/solvers/test_,admm.py block_coordinate_descent.py margin_program.py online.py online_arcs.py \
+    online_groups.py proximal_newton.py sgd_l1.py)
 SANITIZE_INPUTS ?= 20000
 
 sanitize: $(VENV)/.dev thread-test
+	@mkdir -p build
 	@PATH="$(abspath $(BIN)):$$PATH" cmake -S . -B $(SANITIZED) -G Ninja -DCMAKE_BUILD_TYPE=None \
 	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" -DCMAKE_CXX_FLAGS="$(SANITIZE_FLAGS)" \
 	    -DKERNEL_OPTIMISATION=-O1 > $(SANITIZED)-cmake.log

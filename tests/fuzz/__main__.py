@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
@@ -68,6 +69,7 @@ def explained(code: int, log: str) -> str:
     sanitizer = next(
         (line for line in log.splitlines() if "ERROR: " in line or "runtime error: " in line), ""
     )
+    sanitizer = re.sub(r"==\d+==|0x[0-9a-f]+", "", sanitizer)  # what differs from run to run
     what = "too slow" if TOO_SLOW in log else sanitizer or f"crash with code {code}"
     return f"{what} {where}\n{log}"
 

@@ -16,7 +16,7 @@ from fuzz.__main__ import explained
 from fuzz.all_targets import all_targets
 from fuzz.child import Attack
 from fuzz.mutations import change_array, change_bytes, change_cells, change_safetensors, change_value
-from fuzz.target import CORPUS, Target, command
+from fuzz.target import CORPUS, Target, Wrong, command, numbers_only
 from fuzz.targets.core_calls import CoreCalls, find
 from fuzz.targets.core_scripts import SCRIPTS
 from parsimon.errors import ParsimonError
@@ -139,6 +139,23 @@ def test_ends_of_processes_are_explained(body: str, reason: str) -> None:
     )
     assert child.returncode != 0
     assert explained(child.returncode, child.stderr).startswith(reason)
+
+
+def test_reports_of_sanitisers_are_of_one_sort_in_every_run() -> None:
+    reports = [
+        f"x\n=={i}==ERROR: AddressSanitizer: heap-use-after-free on address 0x{i}a\n" for i in (12, 34)
+    ]
+    first, second = (explained(1, report).splitlines()[0] for report in reports)
+    assert first == second
+    assert "heap-use-after-free" in first
+
+
+def test_what_is_printed_must_be_numbers() -> None:
+    numbers_only("0.5, -1 nothing")
+    numbers_only("x nan", b"x NaN")  # the input has it
+    for shown in ("a nan b", "[1.0, NaN, 2]", "-inf"):
+        with pytest.raises(Wrong):
+            numbers_only(shown)
 
 
 def test_calls_that_are_left_out_are_no_finding(tmp_path: Path) -> None:
