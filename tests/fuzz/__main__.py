@@ -48,9 +48,10 @@ def attack(name: str, out: Path, given: argparse.Namespace, seconds: float) -> i
             child = subprocess.Popen(command, stderr=err)
             try:
                 child.wait(until - time.monotonic() + 60)
-            except subprocess.TimeoutExpired:
+            except subprocess.TimeoutExpired:  # it has not even begun, on a machine with much else to do
                 child.kill()
                 child.wait()
+                return int(counter.read_text()) if counter.exists() else first
         done = int(counter.read_text()) if counter.exists() else 0
         if child.returncode == 0:
             return done
