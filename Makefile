@@ -14,7 +14,7 @@ CORE := $(filter-out core/tests/%,$(wildcard core/*/*.hpp core/*/*.cpp))
 CORE_FILES := $(wildcard core/*/*.hpp core/*/*.cpp core/tests/*/*.hpp core/tests/*/*.cpp)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test build lint format pytest core-test bench clean
+.PHONY: help demo test build lint format pytest core-test thread-test fuzz sanitize bench clean
 
 help:
 	@echo 'make demo     learn to read Python code, and show what was learnt (under a minute, the build aside)'
@@ -22,6 +22,8 @@ help:
 	@echo 'make build    build the package and install it into $(VENV)'
 	@echo 'make lint     ruff and mypy only'
 	@echo 'make format   put the code into shape with ruff'
+	@echo 'make fuzz     give it damaged input for some minutes: make fuzz MINUTES=5 SEED=1 TARGETS=models,core'
+	@echo 'make sanitize run the tests of the core under the address, undefined-behaviour and thread sanitisers'
 	@echo 'make bench    compare speed with other tools'
 	@echo 'make clean    remove $(VENV) and everything that was built'
 	@echo
@@ -50,6 +52,14 @@ pytest: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py
+
+# Bounded and seeded; TARGETS names some of tests/fuzz/targets with commas between, nothing means all.
+MINUTES ?= 5
+SEED ?= 0
+TARGETS ?=
+
+fuzz: $(VENV)/.fuzz
+	PYTHONPATH=tests:tests/cli $(BIN)/python -W ignore -m fuzz --minutes $(MINUTES) --seed $(SEED) --targets '$(TARGETS)'
 
 clean:
 	rm -rf $(VENV) build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -109,14 +119,20 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.built
 	@$(PIP) 'parsimon[benchmark]'
 	@touch $@
 
+# Atheris, which finds inputs that reach new code, is not there for every system; attacks go without it.
+$(VENV)/.fuzz: pyproject.toml | $(VENV)/.dev
+	@$(PIP) 'parsimon[fuzz]' || echo 'Atheris cannot be installed here; inputs are not guided by what they reach.'
+	@touch $@
+
 # The core changed after the last installation: build it again before anything runs.
-lint format pytest bench: $(VENV)/.built
+lint format pytest bench fuzz sanitize: $(VENV)/.built
 
 # --- The core's own tests, under the address and undefined-behaviour sanitisers ------------------------------------
 
-CORE_TESTS := build/core-tests
+SANITIZER ?= address,undefined
+CORE_TESTS := build/core-tests$(if $(filter thread,$(SANITIZER)),-threads)
 CORE_FLAGS := -std=c++20 -Icore -O0 -g1 -Wall -Wextra -Wno-psabi -fno-math-errno -fno-trapping-math -pthread \
-    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
+    -fsanitize=$(SANITIZER) -fno-sanitize-recover=all -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
 CORE_SOURCES := core/kernels/kernels.cpp $(wildcard core/tests/*.cpp core/tests/*/*.cpp)
 CORE_OBJECTS := $(CORE_SOURCES:core/%.cpp=$(CORE_TESTS)/%.o)
 
@@ -133,3 +149,27 @@ $(CORE_TESTS)/%.o: core/%.cpp Makefile
 	@$(CXX) $(CORE_FLAGS) -MMD -c $< -o $@
 
 -include $(CORE_OBJECTS:.o=.d)
+
+# --- The tests in Python of what is compiled, with sanitisers in the core ------------------------------------------
+
+SANITIZED := build/sanitized
+SANITIZE_FLAGS := -O1 -g1 -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all \
+    -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS
+SANITIZE_TESTS ?= tests/test_core_borders.py tests/structures tests/designs tests/problem tests/features \
+    $(addprefix tests/solvers/test_,admm.py block_coordinate_descent.py margin_program.py online.py online_arcs.py \
+    online_groups.py proximal_newton.py sgd_l1.py)
+SANITIZE_INPUTS ?= 20000
+
+sanitize: $(VENV)/.dev thread-test
+	@mkdir -p build
+	@PATH="$(abspath $(BIN)):$$PATH" cmake -S . -B $(SANITIZED) -G Ninja -DCMAKE_BUILD_TYPE=None \
+	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" -DCMAKE_CXX_FLAGS="$(SANITIZE_FLAGS)" \
+	    -DKERNEL_OPTIMISATION=-O1 > $(SANITIZED)-cmake.log
+	@PATH="$(abspath $(BIN)):$$PATH" cmake --build $(SANITIZED)
+	tests/sanitized.sh $(CXX) $(SANITIZED) $(BIN)/python -m pytest -p other_core -n $(WORKERS) -q $(SANITIZE_TESTS)
+	tests/sanitized.sh $(CXX) $(SANITIZED) $(BIN)/python -W ignore -m fuzz --targets core --memory 0 \
+	    --inputs $(SANITIZE_INPUTS) --minutes 60 --no-guided --out $(SANITIZED)-fuzz
+
+# The core's own tests once more, under the thread sanitiser.
+thread-test:
+	@$(MAKE) --no-print-directory core-test SANITIZER=thread

@@ -20,7 +20,7 @@ void bind_arborescences(nb::module_& m) {
         .def(
             "argmax",
             [](const Arborescences& trees, const In<double>& arc, InOut<double> best, InOut<int32_t> heads,
-               int threads) {
+               Threads threads) {
                 require(static_cast<int64_t>(arc.size()) == trees.n_arcs(), "there must be one score an arc");
                 require(static_cast<int64_t>(best.size()) == trees.n_sentences()
                             && static_cast<int64_t>(heads.size()) == trees.n_tokens(),
@@ -31,7 +31,8 @@ void bind_arborescences(nb::module_& m) {
             "arc"_a, "best"_a.noconvert(), "heads"_a.noconvert(), "threads"_a)
         .def(
             "marginals",
-            [](const Arborescences& trees, const In<double>& arc, InOut<double> log_z, InOut<double> out, int threads) {
+            [](const Arborescences& trees, const In<double>& arc, InOut<double> log_z, InOut<double> out,
+               Threads threads) {
                 require(static_cast<int64_t>(arc.size()) == trees.n_arcs() && out.size() == arc.size(),
                         "there must be one number an arc");
                 require(static_cast<int64_t>(log_z.size()) == trees.n_sentences(),
@@ -43,8 +44,9 @@ void bind_arborescences(nb::module_& m) {
         .def(
             "kbest",
             [](const Arborescences& trees, const In<double>& part, int32_t n_labels, InOut2<double> values,
-               InOut2<int32_t> choices, int threads) {
-                require(n_labels > 0 && static_cast<int64_t>(part.size()) == trees.n_arcs() * n_labels,
+               InOut2<int32_t> choices, Threads threads) {
+                require(n_labels > 0 && part.size() % n_labels == 0
+                            && static_cast<int64_t>(part.size() / n_labels) == trees.n_arcs(),
                         "there must be one score a part");
                 require(values.shape(0) == choices.shape(0)
                             && static_cast<int64_t>(values.shape(1)) == trees.n_sentences()

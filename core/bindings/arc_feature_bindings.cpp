@@ -21,7 +21,7 @@ std::vector<ArcTemplate> templates_of(const In<int64_t>& start, const In2<int32_
         require(bounds[t + 1] - bounds[t] <= ArcTemplate::most_tests, "a template has too many tests");
         for (int64_t k = bounds[t]; k < bounds[t + 1]; ++k) {
             const int32_t place = tests(k, 0), offset = tests(k, 1), column = tests(k, 2);
-            require(place >= 0 && place <= 4 && std::abs(offset) < 1 << 10 && column >= 0, "no such test");
+            require(place >= 0 && place <= 4 && offset > -(1 << 10) && offset < 1 << 10 && column >= 0, "no such test");
             if (place == ArcTemplate::at_head || place == ArcTemplate::at_modifier)
                 out[t].side[place].push_back({offset, column});
             else if (place == ArcTemplate::at_between)
@@ -98,7 +98,8 @@ void bind_arcs(nb::module_& m) {
         .def_static(
             "supported",
             [](const In<int64_t>& start, const In2<int32_t>& tests, const ArcSentences& sentences,
-               const In<int32_t>& heads, int32_t cutoff, int threads) {
+               const In<int32_t>& heads, int32_t cutoff, Threads threads) {
+                require(cutoff >= 1, "the cut-off must be at least 1");
                 auto templates = templates_of(start, tests);
                 check_columns(ArcDictionary(templates), sentences);
                 check_heads(sentences, 0, sentences.size(), heads, -1);
@@ -116,6 +117,8 @@ void bind_arcs(nb::module_& m) {
                 int64_t needed = 0;
                 for (size_t t = 0; t < templates.size(); ++t) {
                     require(counts(t) >= 0 && counts(t) < int64_t{1} << 31, "counts must not be negative");
+                    require(counts(t) <= 1 || templates[t].n_tests() > 0,
+                            "a template without tests has one attribute at most");
                     needed += counts(t) * templates[t].n_tests();
                 }
                 require(needed == static_cast<int64_t>(values.size()), "one value a test of every attribute");
@@ -136,7 +139,8 @@ void bind_arcs(nb::module_& m) {
             "features"_a)
         .def(
             "values",
-            [](const ArcDictionary& dictionary, const ArcSentences& sentences, const In<int32_t>& heads, int threads) {
+            [](const ArcDictionary& dictionary, const ArcSentences& sentences, const In<int32_t>& heads,
+               Threads threads) {
                 check_columns(dictionary, sentences);
                 check_heads(sentences, 0, sentences.size(), heads, -1);
                 std::vector<int32_t> out;
@@ -152,7 +156,7 @@ void bind_arcs(nb::module_& m) {
         .def(
             "scores",
             [](const ArcDictionary& dictionary, const ArcSentences& sentences, int64_t first, int64_t last,
-               const In<double>& w, InOut<double> out, int threads) {
+               const In<double>& w, InOut<double> out, Threads threads) {
                 require(static_cast<int64_t>(out.size()) == arcs_between(dictionary, sentences, first, last),
                         "one score an arc");
                 require(static_cast<int64_t>(w.size()) == dictionary.size(), "one weight a feature");
@@ -163,7 +167,7 @@ void bind_arcs(nb::module_& m) {
         .def(
             "pullback",
             [](const ArcDictionary& dictionary, const ArcSentences& sentences, int64_t first, int64_t last,
-               const In<double>& parts, InOut<double> out, int threads) {
+               const In<double>& parts, InOut<double> out, Threads threads) {
                 require(static_cast<int64_t>(parts.size()) == arcs_between(dictionary, sentences, first, last),
                         "one number an arc");
                 require(static_cast<int64_t>(out.size()) == dictionary.size(), "one number a feature");

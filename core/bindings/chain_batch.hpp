@@ -1,6 +1,7 @@
 // What Python holds of a batch of chains, or of trees: checked arrays, and the shape that the core's functions take.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -60,15 +61,20 @@ struct ChainBatch {
           pair_kind(kinds.data(), kinds.data() + kinds.size()), n_labels(n_labels), n_kinds(n_kinds),
           forest(std::move(trees)) {
         require(n_labels > 0 && n_labels < most_labels, "there must be at least one label and fewer than 65,536");
+        require(offsets.back() <= most_numbers, "there are too many tokens for one batch");
         if (weights) {
             require(weights->size() == offsets.size() - 1, "there must be one weight a sequence");
+            require_finite(*weights, "a sequence's weight is not finite");
             weight.assign(weights->data(), weights->data() + weights->size());
         }
-        require(n_kinds >= 0, "there cannot be less than no matrix of pair scores");
+        require(n_kinds >= 0 && n_kinds <= most_numbers, "the number of matrices of pair scores is out of range");
         GroupedSteps::each_step(offsets, forest.parent, [&](int64_t t) {
             require(pair_kind[t] >= -1 && pair_kind[t] < n_kinds, "a pair kind is out of range");
         });
-        if (rows && row_kinds && row_kinds->size()) take_singles(*rows, *row_kinds, starts.value(), singles.value());
+        if (rows && row_kinds && row_kinds->size()) {
+            require(starts && singles, "rows of single pairs need their starts and their pairs");
+            take_singles(*rows, *row_kinds, *starts, *singles);
+        }
         group_steps();
     }
 
@@ -82,9 +88,11 @@ struct ChainBatch {
         single.assign(singles.data(), singles.data() + singles.size());
         for (const uint32_t pair : single)
             require(first_of(pair) < n_labels && second_of(pair) < n_labels, "a label is out of range");
-        for (size_t r = 0; r < row_kind.size(); ++r)
-            require(std::is_sorted(single.begin() + single_start[r], single.begin() + single_start[r + 1]),
-                    "single pairs must ascend");
+        for (size_t r = 0; r < row_kind.size(); ++r) {
+            const auto first = single.begin() + single_start[r], last = single.begin() + single_start[r + 1];
+            require(std::adjacent_find(first, last, std::greater_equal<>()) == last, "single pairs must ascend");
+            require(row_kind[r] >= -1 && row_kind[r] < n_kinds, "a row's matrix is out of range");
+        }
         by_row = GroupedSteps(offsets, forest.parent, row, static_cast<int64_t>(row_kind.size()));
         for (size_t r = 0; r < row_kind.size(); ++r)
             for (int64_t s = by_row.start[r]; s < by_row.start[r + 1]; ++s)

@@ -10,6 +10,33 @@
 
 using namespace parsimon;
 
+namespace {
+
+// Batches that are looked at together have the same features.
+void check_same_features(const LinearMap& map, const LinearMap& first) {
+    const FeatureRows &mine = map.features(), &other = first.features();
+    require(mine.n_attributes == other.n_attributes && mine.width == other.width && mine.all == other.all
+                && mine.size() == other.size(),
+            "the maps of all batches must have the same features");
+}
+
+void check_posterior(const ChainPosterior* posterior, const ChainBatch& chain) {
+    require(posterior, "a posterior must be of the chain");
+    const auto n_tokens = chain.pair_kind.size(), n_singles = chain.single.size();
+    const auto stride = static_cast<size_t>(padded(chain.n_labels));
+    const size_t cells = static_cast<size_t>(chain.n_kinds) * chain.n_labels * stride;
+    const bool logs = !posterior->in_logs.empty();
+    require(posterior->left.size() == n_tokens * stride && posterior->right.size() == n_tokens * stride
+                && posterior->matrices.size() == cells && posterior->singles.size() == n_singles,
+            "a posterior must be of the chain");
+    require(!logs
+                || (posterior->in_logs.size() == n_tokens && posterior->log_matrices.size() == cells
+                    && posterior->log_singles.size() == n_singles),
+            "a posterior must be of the chain");
+}
+
+}  // namespace
+
 void bind_chains(nb::module_& m) {
     nb::class_<ChainPosterior>(m, "ChainPosterior").def(nb::init<>());
 
@@ -23,7 +50,7 @@ void bind_chains(nb::module_& m) {
             "marginals",
             [](const ChainBatch& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
                InOut<double> log_z, InOut2<double> node_out, InOut3<double> pair_out, InOut<double> single_out,
-               InOut<double> scratch, ChainPosterior* kept, int threads) {
+               InOut<double> scratch, ChainPosterior* kept, Threads threads) {
                 c.check(node, pair, single);
                 require(log_z.size() == c.offsets.size() - 1 && node_out.size() == node.size()
                             && pair_out.size() == pair.size() && single_out.size() == single.size(),
@@ -42,7 +69,7 @@ void bind_chains(nb::module_& m) {
         .def(
             "variances",
             [](const ChainBatch& c, const In2<double>& marginals, InOut2<double> node_out, InOut3<double> pair_out,
-               InOut<double> single_out, int threads) {
+               InOut<double> single_out, Threads threads) {
                 c.check(marginals, pair_out, single_out);
                 require(node_out.size() == marginals.size(), "outputs must have the shape of the scores");
                 nb::gil_scoped_release free;
@@ -53,7 +80,7 @@ void bind_chains(nb::module_& m) {
         .def(
             "score",
             [](const ChainBatch& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
-               const In<int32_t>& labels, InOut<double> out, int threads) {
+               const In<int32_t>& labels, InOut<double> out, Threads threads) {
                 c.check(node, pair, single);
                 c.check_labels(labels);
                 require(out.size() == c.offsets.size() - 1, "one score a sequence");
@@ -75,7 +102,7 @@ void bind_chains(nb::module_& m) {
         .def(
             "argmax",
             [](const ChainBatch& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
-               InOut<double> best, InOut<int32_t> labels, int threads) {
+               InOut<double> best, InOut<int32_t> labels, Threads threads) {
                 c.check(node, pair, single);
                 require(best.size() == c.offsets.size() - 1 && labels.size() == node.shape(0),
                         "outputs must have the shape of the scores");
@@ -87,7 +114,7 @@ void bind_chains(nb::module_& m) {
         .def(
             "kbest",
             [](const ChainBatch& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
-               InOut2<double> scores, InOut2<int32_t> labels, int threads) {
+               InOut2<double> scores, InOut2<int32_t> labels, Threads threads) {
                 c.check(node, pair, single);
                 require(scores.shape(0) == labels.shape(0) && scores.shape(1) == c.offsets.size() - 1
                             && labels.shape(1) == node.shape(0),
@@ -101,7 +128,7 @@ void bind_chains(nb::module_& m) {
         .def(
             "sample",
             [](const ChainBatch& c, const In2<double>& node, const In3<double>& pair, const In<double>& single,
-               uint64_t seed, InOut2<int32_t> labels, int threads) {
+               uint64_t seed, InOut2<int32_t> labels, Threads threads) {
                 c.check(node, pair, single);
                 require(labels.shape(1) == node.shape(0), "outputs must have the shape of the scores");
                 nb::gil_scoped_release free;
@@ -116,22 +143,25 @@ void bind_chains(nb::module_& m) {
     m.def(
         "screen_pairs",
         [](const std::vector<std::tuple<const LinearMap*, In<int32_t>, const ChainBatch*, Terms, Outputs>>& given,
-           double threshold, int threads) {
+           double threshold, Threads threads) {
             std::vector<ScreenBatch> batches;
             std::vector<GroupedSteps> groups;
             groups.reserve(given.size());
             for (const auto& [steps, row, chain, terms, outputs] : given) {
-                const size_t n_tokens = chain->pair_kind.size();
+                require(steps && chain, "a batch is a map of steps and a chain");
+                const size_t n_tokens = chain->pair_kind.size(), n_labels = chain->n_labels;
                 require(row.size() == n_tokens, "there must be one row a token");
+                require(static_cast<size_t>(steps->features().width) == n_labels * n_labels,
+                        "features must be of pairs of labels");
+                check_same_features(*steps, *std::get<0>(given[0]));
                 steps->attributes();  // made under the lock
                 groups.emplace_back(chain->offsets, chain->forest.parent,
                                     std::vector<int32_t>(row.data(), row.data() + row.size()), steps->rows().size());
                 ScreenBatch batch{steps, groups.back().start.data(), groups.back().steps.data(), chain->shape(), {},
                                   {}};
                 for (const auto& [sign, posterior, node] : terms) {
-                    require(posterior && posterior->left.size() == n_tokens * padded(chain->n_labels)
-                                && node.size() == n_tokens * chain->n_labels,
-                            "a posterior must be of the chain");
+                    check_posterior(posterior, *chain);
+                    require(node.size() == n_tokens * n_labels, "marginals must be tokens × labels");
                     batch.terms.push_back({sign, posterior, node.data()});
                 }
                 for (const auto& [times, labels] : outputs) {
@@ -143,7 +173,7 @@ void bind_chains(nb::module_& m) {
             }
             std::vector<int64_t> features;
             std::vector<double> gradients;
-            {
+            if (!batches.empty()) {
                 nb::gil_scoped_release free;
                 kernels().screen_pairs(batches, threshold, features, gradients, threads);
             }
@@ -153,10 +183,12 @@ void bind_chains(nb::module_& m) {
         "Features of label pairs with a gradient above a threshold, ascending.");
     m.def(
         "screen_nodes",
-        [](const std::vector<std::pair<const LinearMap*, In2<double>>>& given, double threshold, int threads) {
+        [](const std::vector<std::pair<const LinearMap*, In2<double>>>& given, double threshold, Threads threads) {
             std::vector<const LinearMap*> maps;
             std::vector<const double*> parts;
             for (const auto& [map, part] : given) {
+                require(map, "a batch is a map and marginals");
+                check_same_features(*map, *given[0].first);
                 require(static_cast<int64_t>(part.shape(0)) == map->rows().size()
                             && static_cast<int64_t>(part.shape(1)) == map->features().width,
                         "marginals must be rows × columns");
@@ -166,7 +198,7 @@ void bind_chains(nb::module_& m) {
             }
             std::vector<int64_t> features;
             std::vector<double> gradients;
-            {
+            if (!maps.empty()) {
                 nb::gil_scoped_release free;
                 kernels().screen_nodes(maps, parts, threshold, features, gradients, threads);
             }

@@ -1,4 +1,6 @@
 // What Python sees of the core's part for vectors that are classified: coordinate descent, and the copies of groups.
+#include <cmath>
+
 #include "bindings/binding_arrays.hpp"
 #include "learners/coordinate_descent.hpp"
 #include "learners/group_copies.hpp"
@@ -30,6 +32,7 @@ void bind_flat(nb::module_& m) {
                     require(member(i) >= 0 && member(i) < static_cast<int64_t>(n)
                                 && (i == offsets[m] || member(i) > member(i - 1)),
                             "members must ascend");
+            map.attributes();  // made under the lock
             nb::gil_scoped_release free;
             const QuadraticModel model{map, curvature.data(), gradient.data(), l1.data(), pull.data(), centre.data()};
             const ActiveGroups groups{static_cast<int64_t>(strength.size()), offsets.data(), member.data(),
@@ -47,12 +50,15 @@ void bind_flat(nb::module_& m) {
             "__init__",
             [](GroupCopies* self, const In<int64_t>& start, const In<int32_t>& member, const In<double>& strength,
                int64_t n_features) {
+                require(n_features >= 0 && n_features <= most_numbers,
+                        "the number of features must be from 0 to 2^31 - 1");
                 auto offsets = checked_offsets(start, static_cast<int64_t>(member.size()));
                 require(offsets.size() == strength.size() + 1, "there must be one strength a group");
                 for (size_t i = 0; i < member.size(); ++i)
                     require(member(i) >= 0 && member(i) < n_features, "a member is out of range");
                 for (size_t g = 0; g < strength.size(); ++g)
-                    require(strength(g) > 0, "the strength of a group must be above zero");
+                    require(strength(g) > 0 && std::isfinite(strength(g)),
+                            "the strength of a group must be above zero");
                 new (self) GroupCopies(std::move(offsets), {member.data(), member.data() + member.size()},
                                        {strength.data(), strength.data() + strength.size()}, n_features);
             },
@@ -62,25 +68,37 @@ void bind_flat(nb::module_& m) {
         .def(
             "step",
             [](GroupCopies& c, const In<double>& w, double rho, double relaxation, InOut<double> copies,
-               InOut<double> multipliers, int threads) {
+               InOut<double> multipliers, Threads threads) {
                 const auto n = static_cast<size_t>(c.n_features());
                 require(w.size() == n && copies.size() == n && multipliers.size() == n,
                         "there must be one number a feature");
-                require(rho > 0, "rho must be above zero");
+                require(rho > 0 && std::isfinite(rho), "rho must be above zero");
                 nb::gil_scoped_release free;
                 const auto [apart, v, mw, value] =
                     c.step(w.data(), rho, relaxation, copies.data(), multipliers.data(), threads);
                 return std::make_tuple(apart, v, mw, value);
             },
             "w"_a, "rho"_a, "relaxation"_a, "copies"_a.noconvert(), "multipliers"_a.noconvert(), "threads"_a)
-        .def("rescale", &GroupCopies::rescale, "factor"_a)
+        .def(
+            "rescale",
+            [](GroupCopies& c, double factor) {
+                require(factor > 0 && std::isfinite(factor), "the factor must be above zero");
+                c.rescale(factor);
+            },
+            "factor"_a)
         .def(
             "gauge",
-            [](const GroupCopies& c, double rho, const In<double>& shift, int threads) {
+            [](const GroupCopies& c, double rho, const In<double>& shift, Threads threads) {
                 require(static_cast<int64_t>(shift.size()) == c.n_features(), "there must be one number a feature");
                 nb::gil_scoped_release free;
                 return c.n_groups() ? c.gauge(rho, shift.data(), threads) : 0.0;
             },
             "rho"_a, "shift"_a, "threads"_a)
-        .def("norms", [](const GroupCopies& c, double rho) { return to_numpy(c.norms(rho)); }, "rho"_a);
+        .def(
+            "norms",
+            [](const GroupCopies& c, double rho) {
+                require(rho > 0, "rho must be above zero");
+                return to_numpy(c.norms(rho));
+            },
+            "rho"_a);
 }

@@ -13,6 +13,8 @@ std::vector<T> copied(const In<T>& array) {
     return {array.data(), array.data() + array.size()};
 }
 
+constexpr int64_t most_parts = int64_t{1} << 60;
+
 Graph checked_graph(const In<int32_t>& arity, const In2<int32_t>& edges, const In<int64_t>& node_start,
                     const In<int64_t>& edge_start) {
     const auto n = static_cast<int64_t>(arity.size()), n_edges = static_cast<int64_t>(edges.shape(0));
@@ -20,10 +22,14 @@ Graph checked_graph(const In<int32_t>& arity, const In2<int32_t>& edges, const I
     require(nodes_of.size() == edges_of.size(), "instances must have variables and edges");
     require(edges.shape(1) == 2 && n_edges <= INT32_MAX && n < INT32_MAX, "an edge has two ends");
     for (int64_t v = 0; v < n; ++v) require(arity(v) >= 1, "a variable has at least one state");
+    int64_t n_parts = 0;
     for (size_t i = 0; i + 1 < edges_of.size(); ++i)
-        for (int64_t e = edges_of[i]; e < edges_of[i + 1]; ++e)
+        for (int64_t e = edges_of[i]; e < edges_of[i + 1]; ++e) {
             require(nodes_of[i] <= edges(e, 0) && edges(e, 0) < edges(e, 1) && edges(e, 1) < nodes_of[i + 1],
                     "an edge joins two variables of one instance, the lower first");
+            n_parts += int64_t{arity(edges(e, 0))} * arity(edges(e, 1));
+            require(n_parts <= most_parts, "there are too many pairs of states");
+        }
     return Graph(copied(arity), {edges.data(), edges.data() + edges.size()}, std::move(nodes_of), std::move(edges_of));
 }
 
@@ -39,11 +45,11 @@ GraphScores checked_scores(const Graph& graph, const In<double>& node, const In<
 
 KeptMessages checked_messages(const Graph& graph, InOut<double>& messages, const In<int64_t>& message_at) {
     require(static_cast<int64_t>(message_at.size()) == graph.n_edges(), "messages must have a place for every edge");
-    for (int64_t e = 0; e < graph.n_edges(); ++e)
-        require(message_at(e) >= 0
-                    && message_at(e) + graph.arity[graph.first(e)] + graph.arity[graph.second(e)]
-                           <= static_cast<int64_t>(messages.size()),
+    for (int64_t e = 0; e < graph.n_edges(); ++e) {
+        const int64_t states = int64_t{graph.arity[graph.first(e)]} + graph.arity[graph.second(e)];
+        require(message_at(e) >= 0 && message_at(e) <= static_cast<int64_t>(messages.size()) - states,
                 "a message's place is out of range");
+    }
     return {messages.data(), message_at.data()};
 }
 
@@ -76,7 +82,7 @@ void bind_graphs(nb::module_& m) {
             "marginals",
             [](const Graph& graph, const In<double>& node, const In<double>& edge, const Settings& settings,
                InOut<double> messages, const In<int64_t>& message_at, InOut<double> log_z, InOut<double> node_out,
-               InOut<double> edge_out, int threads) {
+               InOut<double> edge_out, Threads threads) {
                 const GraphScores scores = checked_scores(graph, node, edge);
                 const KeptMessages kept = checked_messages(graph, messages, message_at);
                 const PropagationSettings how = checked_settings(settings, threads);
@@ -97,7 +103,7 @@ void bind_graphs(nb::module_& m) {
         .def(
             "argmax",
             [](const Graph& graph, const In<double>& node, const In<double>& edge, const Settings& settings,
-               InOut<double> messages, const In<int64_t>& message_at, InOut<int32_t> states, int threads) {
+               InOut<double> messages, const In<int64_t>& message_at, InOut<int32_t> states, Threads threads) {
                 const GraphScores scores = checked_scores(graph, node, edge);
                 const KeptMessages kept = checked_messages(graph, messages, message_at);
                 const PropagationSettings how = checked_settings(settings, threads);
@@ -114,7 +120,7 @@ void bind_graphs(nb::module_& m) {
         .def(
             "sample",
             [](const Graph& graph, const In<double>& node, const In<double>& edge, uint64_t seed, int64_t chains,
-               int64_t burn_in, int64_t thin, const In<int32_t>& start, InOut2<int32_t> states, int threads) {
+               int64_t burn_in, int64_t thin, const In<int32_t>& start, InOut2<int32_t> states, Threads threads) {
                 const GraphScores scores = checked_scores(graph, node, edge);
                 require(chains >= 1 && burn_in >= 1 && thin >= 1, "settings are out of range");
                 require(static_cast<int64_t>(start.size()) == graph.n_nodes()
@@ -122,9 +128,10 @@ void bind_graphs(nb::module_& m) {
                         "there must be one state a variable");
                 for (int64_t v = 0; v < graph.n_nodes(); ++v)
                     require(start(v) >= -1 && start(v) < graph.arity[v], "no such state");
+                const auto n_draws = static_cast<int64_t>(states.shape(0));
                 nb::gil_scoped_release free;
-                return graph_sample(graph, scores, {seed, chains, burn_in, thin, threads}, start.data(),
-                                    static_cast<int64_t>(states.shape(0)), states.data());
+                return graph_sample(graph, scores, {seed, std::min(chains, n_draws), burn_in, thin, threads},
+                                    start.data(), n_draws, states.data());
             },
             "node"_a, "edge"_a, "seed"_a, "chains"_a, "burn_in"_a, "thin"_a, "start"_a, "states"_a.noconvert(),
             "threads"_a, "Gibbs sampling; False if a variable had no possible state.")
@@ -132,7 +139,7 @@ void bind_graphs(nb::module_& m) {
             "conditionals",
             [](const Graph& graph, const In<double>& node, const In<double>& edge, const In2<int32_t>& states,
                const In<double>& weights, InOut<double> value, InOut2<double> moments, InOut<double> node_out,
-               InOut<double> edge_out, int threads) {
+               InOut<double> edge_out, Threads threads) {
                 const GraphScores scores = checked_scores(graph, node, edge);
                 check_parts(graph, node_out.size(), edge_out.size());
                 require(static_cast<int64_t>(value.size()) == graph.n_nodes() && moments.shape(0) == 2

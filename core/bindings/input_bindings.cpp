@@ -20,8 +20,12 @@ struct ExtractorInput {
     Extractor::Sequences sequences;
 
     ExtractorInput(const In2<int32_t>& ids, const In2<int32_t>& before, const In2<int32_t>& after,
-                   const In<int64_t>& starts, int32_t skip)
+                   const In<int64_t>& starts, int32_t skip, const Extractor& extractor)
         : offsets(checked_offsets(starts, static_cast<int64_t>(ids.shape(1)))) {
+        require(static_cast<int64_t>(ids.shape(0)) >= extractor.n_inputs(),
+                "a template looks at an input that is not there");
+        require(skip >= 0, "the number of tokens to skip must not be negative");
+        require(before.shape(1) <= static_cast<size_t>(most_numbers), "the reach of templates is out of range");
         require(before.shape(0) == ids.shape(0) && after.shape(0) == ids.shape(0) && before.shape(1) == after.shape(1)
                     && before.shape(1) > 0,
                 "boundary values must be inputs × reach");
@@ -42,6 +46,31 @@ std::string_view text_of(nb::handle h) {
         throw nb::type_error("a text has half of a surrogate pair, which is no character of its own");
     }
     return {p, static_cast<size_t>(n)};
+}
+
+Extractor checked_extractor(const In2<int32_t>& tests, const In<int32_t>& start, const In<int32_t>& skeleton) {
+    require(tests.shape(1) == 3, "a test is (input, offset, absolute)");
+    require(start.size() == skeleton.size() + 1, "there must be a start for every template and an end");
+    std::vector<TemplateTest> list;
+    for (size_t i = 0; i < tests.shape(0); ++i) {
+        require(tests(i, 0) >= 0 && tests(i, 0) < most_numbers, "the input of a test is out of range");
+        list.push_back({tests(i, 0), tests(i, 1), tests(i, 2) != 0});
+    }
+    std::vector<int32_t> starts(start.data(), start.data() + start.size());
+    std::vector<int32_t> skeletons(skeleton.data(), skeleton.data() + skeleton.size());
+    require(starts[0] == 0 && starts.back() == static_cast<int64_t>(list.size())
+                && std::is_sorted(starts.begin(), starts.end()),
+            "starts must ascend from 0 to the number of tests");
+    std::vector<int32_t> arity(skeletons.size(), -1);
+    for (size_t j = 0; j < skeletons.size(); ++j) {
+        require(skeletons[j] >= 0 && static_cast<size_t>(skeletons[j]) < skeletons.size(),
+                "a skeleton's number must be below the number of templates");
+        int32_t& known = arity[skeletons[j]];
+        const int32_t n = starts[j + 1] - starts[j];
+        require(known < 0 || known == n, "templates of one skeleton must have the same number of tests");
+        known = n;
+    }
+    return Extractor(std::move(list), std::move(starts), std::move(skeletons));
 }
 
 // Feature dictionaries in the manner of CRFsuite → rows of attributes: {"w": "the"} is the attribute w:the,
@@ -331,13 +360,7 @@ void bind_input(nb::module_& m) {
         .def(
             "__init__",
             [](Extractor* self, const In2<int32_t>& tests, const In<int32_t>& start, const In<int32_t>& skeleton) {
-                require(tests.shape(1) == 3, "a test is (input, offset, absolute)");
-                require(start.size() == skeleton.size() + 1, "there must be a start for every template and an end");
-                std::vector<TemplateTest> list;
-                for (size_t i = 0; i < tests.shape(0); ++i)
-                    list.push_back({tests(i, 0), tests(i, 1), tests(i, 2) != 0});
-                new (self) Extractor(std::move(list), {start.data(), start.data() + start.size()},
-                                     {skeleton.data(), skeleton.data() + skeleton.size()});
+                new (self) Extractor(checked_extractor(tests, start, skeleton));
             },
             "tests"_a, "start"_a, "skeleton"_a)
         .def_prop_ro("n_attributes", &Extractor::n_attributes)
@@ -366,8 +389,8 @@ void bind_input(nb::module_& m) {
         .def(
             "learn",
             [](Extractor& e, const In2<int32_t>& inputs, const In2<int32_t>& before, const In2<int32_t>& after,
-               const In<int64_t>& offsets, int32_t skip, int threads) {
-                const ExtractorInput given(inputs, before, after, offsets, skip);
+               const In<int64_t>& offsets, int32_t skip, Threads threads) {
+                const ExtractorInput given(inputs, before, after, offsets, skip, e);
                 std::vector<int32_t> out(inputs.shape(1) * e.n_templates());
                 {
                     nb::gil_scoped_release free;
@@ -380,8 +403,8 @@ void bind_input(nb::module_& m) {
         .def(
             "apply",
             [](const Extractor& e, const In2<int32_t>& inputs, const In2<int32_t>& before, const In2<int32_t>& after,
-               const In<int64_t>& offsets, int32_t skip, int threads) {
-                const ExtractorInput given(inputs, before, after, offsets, skip);
+               const In<int64_t>& offsets, int32_t skip, Threads threads) {
+                const ExtractorInput given(inputs, before, after, offsets, skip, e);
                 Csr rows;
                 {
                     nb::gil_scoped_release free;

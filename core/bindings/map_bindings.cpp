@@ -1,5 +1,6 @@
 // What Python sees of the core's sparse linear maps, and of how label pairs are laid out.
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -16,6 +17,7 @@ Csr checked_csr(const In<int64_t>& start, const In<int32_t>& index, const std::o
                 int64_t n_columns) {
     Csr csr;
     csr.start = checked_offsets(start, static_cast<int64_t>(index.size()));
+    require(csr.size() <= most_numbers, "there are too many rows");
     csr.index.assign(index.data(), index.data() + index.size());
     int32_t low = 0, high = -1;
     for (const int32_t a : csr.index) {
@@ -31,6 +33,32 @@ Csr checked_csr(const In<int64_t>& start, const In<int32_t>& index, const std::o
     return csr;
 }
 
+void check_sizes(int64_t n_attributes, int64_t width) {
+    require(n_attributes >= 0 && n_attributes <= most_numbers, "the number of attributes must be from 0 to 2^31 - 1");
+    require(width > 0 && width <= most_numbers, "a map must have from 1 to 2^31 - 1 columns");
+}
+
+FeatureRows checked_features(int64_t n_attributes, int64_t width, const std::optional<In<int64_t>>& start,
+                             const std::optional<In<int32_t>>& column) {
+    check_sizes(n_attributes, width);
+    require(start.has_value() == column.has_value(), "columns need their starts, and starts their columns");
+    FeatureRows out;
+    out.n_attributes = n_attributes;
+    out.width = width;
+    out.all = !start;
+    if (out.all) return out;
+    require(static_cast<int64_t>(start->size()) == n_attributes + 1, "one start per attribute and an end");
+    out.start = checked_offsets(*start, static_cast<int64_t>(column->size()));
+    out.column.assign(column->data(), column->data() + column->size());
+    for (const int32_t c : out.column) require(c >= 0 && c < width, "a column is out of range");
+    for (int64_t a = 0; a < n_attributes; ++a) {
+        const auto first = out.column.begin() + out.start[a], last = out.column.begin() + out.start[a + 1];
+        require(std::adjacent_find(first, last, std::greater_equal<>()) == last,
+                "the columns of an attribute must ascend");
+    }
+    return out;
+}
+
 }  // namespace
 
 void bind_maps(nb::module_& m) {
@@ -39,18 +67,7 @@ void bind_maps(nb::module_& m) {
             "__init__",
             [](FeatureRows* self, int64_t n_attributes, int64_t width, const std::optional<In<int64_t>>& start,
                const std::optional<In<int32_t>>& column) {
-                new (self) FeatureRows();
-                require(n_attributes >= 0 && width > 0, "a map needs at least one column");
-                self->n_attributes = n_attributes;
-                self->width = width;
-                self->all = !start;
-                if (start) {
-                    require(column.has_value() && static_cast<int64_t>(start->size()) == n_attributes + 1,
-                            "one start per attribute and an end");
-                    self->start = checked_offsets(*start, static_cast<int64_t>(column->size()));
-                    self->column.assign(column->data(), column->data() + column->size());
-                    for (const int32_t c : self->column) require(c >= 0 && c < width, "a column is out of range");
-                }
+                new (self) FeatureRows(checked_features(n_attributes, width, start, column));
             },
             "n_attributes"_a, "width"_a, "start"_a = nb::none(), "column"_a = nb::none())
         .def_ro("n_attributes", &FeatureRows::n_attributes)
@@ -128,7 +145,7 @@ void bind_maps(nb::module_& m) {
             nb::rv_policy::reference_internal)
         .def(
             "restrict",
-            [](const LinearMap& map, const In<int64_t>& features, int threads) {
+            [](const LinearMap& map, const In<int64_t>& features, Threads threads) {
                 nb::gil_scoped_release free;
                 return map.restrict(features.data(), static_cast<int64_t>(features.size()), threads);
             },
@@ -144,7 +161,7 @@ void bind_maps(nb::module_& m) {
             "rows"_a)
         .def(
             "scores",
-            [](const LinearMap& map, const In<double>& w, InOut2<double> out, int threads) {
+            [](const LinearMap& map, const In<double>& w, InOut2<double> out, Threads threads) {
                 require(static_cast<int64_t>(w.size()) == map.features().size(), "there must be one weight a feature");
                 require(static_cast<int64_t>(out.shape(0)) == map.rows().size()
                             && static_cast<int64_t>(out.shape(1)) == map.features().width,
@@ -155,7 +172,7 @@ void bind_maps(nb::module_& m) {
             "w"_a, "out"_a.noconvert(), "threads"_a)
         .def(
             "pullback",
-            [](const LinearMap& map, const In2<double>& mu, InOut<double> out, int threads, bool squared) {
+            [](const LinearMap& map, const In2<double>& mu, InOut<double> out, Threads threads, bool squared) {
                 require(static_cast<int64_t>(out.size()) == map.features().size(), "there must be one place a feature");
                 require(static_cast<int64_t>(mu.shape(0)) == map.rows().size()
                             && static_cast<int64_t>(mu.shape(1)) == map.features().width,
@@ -170,6 +187,7 @@ void bind_maps(nb::module_& m) {
         "seen_features",
         [](const In<int64_t>& start, const In<int32_t>& index, const In<int32_t>& column, int64_t n_attributes,
            int64_t width) {
+            check_sizes(n_attributes, width);
             require(start.size() == column.size() + 1, "one column a row");
             for (size_t r = 0; r < column.size(); ++r) require(column(r) < width, "a column is out of range");
             return seen_features(checked_csr(start, index, std::nullopt, n_attributes), column.data(), n_attributes,
@@ -191,8 +209,10 @@ void bind_maps(nb::module_& m) {
 
     m.def(
         "lay_out",
-        [](const LinearMap& steps, const In<int32_t>& row, int64_t n_labels, bool whole, int threads) {
-            require(steps.features().width == n_labels * n_labels, "features must be of pairs of labels");
+        [](const LinearMap& steps, const In<int32_t>& row, int64_t n_labels, bool whole, Threads threads) {
+            require(n_labels > 0 && n_labels < most_labels && steps.features().width == n_labels * n_labels,
+                    "features must be of pairs of labels");
+            require(row.size() <= static_cast<size_t>(most_numbers), "there are too many tokens for one batch");
             std::vector<int32_t> rows(row.data(), row.data() + row.size());
             for (const int32_t r : rows) require(r >= 0 && r < steps.rows().size(), "a step's row is out of range");
             nb::gil_scoped_release free;

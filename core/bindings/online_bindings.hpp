@@ -15,7 +15,9 @@ namespace parsimon {
 template <class Learner>
 std::vector<char> chosen_blocks(Learner& learner, const In<bool>& blocks) {
     require(static_cast<int64_t>(blocks.size()) == learner.weights().n_blocks(), "one mark a block");
-    return {blocks.data(), blocks.data() + blocks.size()};
+    std::vector<char> out(blocks.size());
+    for (size_t b = 0; b < out.size(); ++b) out[b] = is_true(blocks.data() + b);
+    return out;
 }
 
 // What all learners have in common.
@@ -30,6 +32,7 @@ nb::class_<Learner> bind_learner(nb::module_& m, const char* name) {
             [](Learner& learner, const In<int64_t>& features, const In<double>& values) {
                 require(features.size() == values.size() && learner.weights().n_entries() == 0,
                         "weights are set once, at the start");
+                require_finite(values, "a weight is not finite");
                 learner.start(features.data(), values.data(), static_cast<int64_t>(features.size()));
             },
             "features"_a, "values"_a);
@@ -47,11 +50,40 @@ std::vector<T> copied(const In<T>& array) {
     return {array.data(), array.data() + array.size()};
 }
 
+// More rounds than any training has, and few enough to count on from.
+constexpr int64_t most_rounds = int64_t{1} << 52;
+
+inline void check_rounds(int64_t rounds) {
+    require(rounds >= 0 && rounds <= most_rounds, "the number of rounds is out of range");
+}
+
+// What a state of OnlineWeights says of its blocks and rounds must be possible.
+inline void check_state(const OnlineWeights::State& state) {
+    const auto finite = [](double value) { return std::isfinite(value); };
+    require(std::all_of(state.values.begin(), state.values.end(), finite)
+                && std::all_of(state.drifts.begin(), state.drifts.end(), finite)
+                && std::all_of(state.blocks.begin(), state.blocks.end(), finite),
+            "a number of the state is not finite");
+    const int64_t* further = state.counts.data() + state.counts.size() - OnlineWeights::State::further_counts;
+    const int64_t rounds = further[0], averaged_from = further[1];
+    check_rounds(rounds);
+    require(averaged_from >= 0 && averaged_from <= rounds, "the rounds of the average are out of range");
+    const size_t n_blocks = state.blocks.size() / WeightBlock::n_numbers;
+    for (size_t b = 0; b < n_blocks; ++b) {
+        const WeightBlock block = WeightBlock::saved(state.blocks.data() + b * WeightBlock::n_numbers,
+                                                     state.counts.data() + b * WeightBlock::n_counts);
+        require(block.scale > 0 && block.pull_on_rows >= 0 && block.pull_on_entries >= 0 && block.since >= 0
+                    && block.since <= rounds,
+                "the state of a block is out of range");
+    }
+}
+
 // Rounds in a given order; question: 0 argmax, 1 cost-augmented argmax, 2 marginals.
 template <class Learner, class Steps>
 std::pair<double, int64_t> run_rounds(Learner& learner, const In<int64_t>& order, int question, double cost,
                                       Steps steps) {
     require(question >= 0 && question <= 2, "no such question");
+    require(std::isfinite(cost), "the cost is not finite");
     for (size_t i = 0; i < order.size(); ++i)
         require(order(i) >= 0 && order(i) < learner.n_sequences(), "a sequence number is out of range");
     nb::gil_scoped_release free;
@@ -74,7 +106,10 @@ void bind_online(nb::class_<Learner>& learner_class) {
         .def(
             "run",
             [](Learner& learner, const In<int64_t>& order, int question, double cost, bool passive_aggressive,
-               double step) { return run_rounds(learner, order, question, cost, StepSize{passive_aggressive, step}); },
+               double step) {
+                require(std::isfinite(step), "the step is not finite");
+                return run_rounds(learner, order, question, cost, StepSize{passive_aggressive, step});
+            },
             "order"_a, "question"_a, "cost"_a, "passive_aggressive"_a, "step"_a)
         .def(
             "scale",
@@ -106,14 +141,14 @@ void bind_online(nb::class_<Learner>& learner_class) {
         .def(
             "pull_rows",
             [](Learner& learner, double by, const In<bool>& blocks) {
-                require(by >= 0, "a pull is towards zero");
+                require(by >= 0 && std::isfinite(by), "a pull is towards zero");
                 learner.weights().pull_rows(by, chosen_blocks(learner, blocks).data());
             },
             "by"_a, "blocks"_a)
         .def(
             "pull_weights",
             [](Learner& learner, double by, const In<bool>& blocks) {
-                require(by >= 0, "a pull is towards zero");
+                require(by >= 0 && std::isfinite(by), "a pull is towards zero");
                 learner.weights().pull_entries(by, chosen_blocks(learner, blocks).data());
             },
             "by"_a, "blocks"_a)
@@ -147,8 +182,9 @@ void bind_online(nb::class_<Learner>& learner_class) {
                 require(blocks.size() == n_blocks * State::per_block
                             && counts.size() == n_blocks * State::counts_per_block + State::further_counts,
                         "the state is of other blocks");
-                learner.restore(
-                    State{copied(features), copied(values), copied(drifts), copied(blocks), copied(counts)});
+                State state{copied(features), copied(values), copied(drifts), copied(blocks), copied(counts)};
+                check_state(state);
+                learner.restore(state);
             },
             "features"_a, "values"_a, "drifts"_a, "blocks"_a, "counts"_a)
         .def(

@@ -14,11 +14,15 @@ using Vectors = std::tuple<int64_t, In<int64_t>, In<int32_t>, In<double>>;
 
 void check(const Vectors& vectors, size_t n_instances, int64_t n_features) {
     const auto& [offset, start, index, value] = vectors;
-    checked_offsets(start, static_cast<int64_t>(index.size()));
+    const auto starts = checked_offsets(start, static_cast<int64_t>(index.size()));
     require(start.size() == n_instances + 1 && value.size() == index.size(), "there must be one vector an instance");
+    require(offset >= 0 && offset <= n_features, "a feature is out of range");
     for (size_t j = 0; j < index.size(); ++j)
-        require(offset + index(j) >= 0 && offset + index(j) < n_features && std::isfinite(value(j)),
-                "a feature is out of range");
+        require(index(j) >= 0 && index(j) < n_features - offset, "a feature is out of range");
+    require_finite(value, "a feature's value is not finite");
+    for (size_t i = 0; i < n_instances; ++i)
+        for (int64_t j = starts[i] + 1; j < starts[i + 1]; ++j)
+            require(index(j - 1) < index(j), "the features of a vector must ascend");
 }
 
 }  // namespace
@@ -27,7 +31,7 @@ void bind_planes(nb::module_& m) {
     m.def(
         "feature_differences",
         [](const LinearMap& map, const In<int64_t>& start, const In<int32_t>& row, const In<int32_t>& plus,
-           const In<int32_t>& minus, int threads) {
+           const In<int32_t>& minus, Threads threads) {
             const auto offsets = checked_offsets(start, static_cast<int64_t>(row.size()));
             require(plus.size() == row.size() && minus.size() == row.size(), "there must be two columns a part");
             require(map.features().size() <= INT32_MAX, "there are too many features for vectors of differences");
@@ -53,6 +57,7 @@ void bind_planes(nb::module_& m) {
         .def(
             "__init__",
             [](Planes* self, const In<double>& scale, const In<double>& mass) {
+                require(scale.size() <= static_cast<size_t>(most_numbers), "there are too many features");
                 for (size_t k = 0; k < scale.size(); ++k)
                     require(scale(k) >= 0 && std::isfinite(scale(k)), "a scale must not be negative");
                 for (size_t i = 0; i < mass.size(); ++i)
@@ -68,6 +73,7 @@ void bind_planes(nb::module_& m) {
             [](Planes& planes, const In<int64_t>& instance, const In<double>& cost,
                const std::vector<Vectors>& vectors) {
                 require(cost.size() == instance.size(), "there must be one cost an instance");
+                require_finite(cost, "a cost is not finite");
                 for (size_t i = 0; i < instance.size(); ++i)
                     require(instance(i) >= 0 && instance(i) < planes.n_instances(), "no such instance");
                 for (const Vectors& each : vectors) check(each, instance.size(), planes.n_features());

@@ -12,6 +12,7 @@ namespace {
 Forest checked_forest(const In<int32_t>& parent, const In<int64_t>& offsets_in) {
     Forest forest;
     const auto n = static_cast<int64_t>(parent.size());
+    require(n <= most_numbers, "there are too many nodes for one batch");
     const std::vector<int64_t> offsets = checked_offsets(offsets_in, n);
     forest.parent.assign(parent.data(), parent.data() + n);
     forest.child_start.assign(n + 1, 0);
@@ -48,7 +49,7 @@ void bar_labels(Forest& forest, const In<int32_t>& node_kind, const In2<bool>& a
                 "a node's kind is out of range");
     forest.node_kind.assign(node_kind.data(), node_kind.data() + node_kind.size());
     for (size_t j = 0; j < allowed.size(); ++j)
-        forest.bars.push_back(allowed.data()[j] ? 0.0 : -std::numeric_limits<double>::infinity());
+        forest.bars.push_back(is_true(allowed.data() + j) ? 0.0 : -std::numeric_limits<double>::infinity());
 }
 
 struct Tree : ChainBatch {
@@ -68,7 +69,8 @@ void bind_trees(nb::module_& m) {
                const std::optional<In<int32_t>>& node_kind, const std::optional<In2<bool>>& allowed) {
                 require(kinds.size() == parent.size(), "there must be one pair kind a node");
                 Forest forest = checked_forest(parent, offsets);
-                if (node_kind && allowed) bar_labels(forest, *node_kind, *allowed, n_labels);
+                require(node_kind.has_value() == allowed.has_value(), "kinds of nodes and what they allow go together");
+                if (node_kind) bar_labels(forest, *node_kind, *allowed, n_labels);
                 new (self) Tree(offsets, kinds, weights, n_labels, n_kinds, rows, row_kinds, starts, singles,
                                 std::move(forest));
             },
@@ -77,5 +79,5 @@ void bind_trees(nb::module_& m) {
             "node_kind"_a = nb::none(), "allowed"_a = nb::none())
         .def_prop_ro(
             "order", [](const Tree& tree) { return to_numpy(std::vector<int32_t>(tree.forest.order)); },
-            "All nodes, parents before their children.");
+            nb::rv_policy::move, "All nodes, parents before their children.");
 }

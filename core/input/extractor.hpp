@@ -38,6 +38,12 @@ class Extractor {
     }
 
     int32_t n_templates() const { return static_cast<int32_t>(skeleton_.size()); }
+    // How many inputs the tests look at.
+    int64_t n_inputs() const {
+        int64_t n = 0;
+        for (const TemplateTest& test : tests_) n = std::max<int64_t>(n, int64_t{test.input} + 1);
+        return n;
+    }
     int32_t n_skeletons() const { return static_cast<int32_t>(tables_.size()); }
     int64_t n_attributes() const { return offsets_.back(); }
     const std::vector<int64_t>& offsets() const { return offsets_; }  // first attribute of each skeleton
@@ -63,9 +69,7 @@ class Extractor {
             for (int32_t j = 0; j < n_templates(); ++j)
                 if (skeleton_[j] == s) learn_template(j, inputs, sequences, out);
         });
-        for (int32_t s = 0; s < n_skeletons(); ++s) offsets_[s + 1] = offsets_[s] + tables_[s].size();
-        if (offsets_.back() > std::numeric_limits<int32_t>::max())
-            throw std::length_error("more than 2^31 attributes; use fewer templates or a cut-off");
+        find_offsets();
         number(sequences.offsets[sequences.n_sequences], out, threads);
     }
 
@@ -111,10 +115,16 @@ class Extractor {
         TupleTable& table = tables_[skeleton];
         for (int64_t i = 0; i < n; ++i)
             if (table.add(tuples + i * table.arity()) != i) throw std::invalid_argument("an attribute is there twice");
-        for (int32_t s = 0; s < n_skeletons(); ++s) offsets_[s + 1] = offsets_[s] + tables_[s].size();
+        find_offsets();
     }
 
   private:
+    void find_offsets() {
+        for (int32_t s = 0; s < n_skeletons(); ++s) offsets_[s + 1] = offsets_[s] + tables_[s].size();
+        if (offsets_.back() > std::numeric_limits<int32_t>::max())
+            throw std::length_error("more than 2^31 attributes; use fewer templates or a cut-off");
+    }
+
     size_t longest_tuple() const {
         int32_t longest = 1;
         for (int32_t j = 0; j < n_templates(); ++j) longest = std::max(longest, start_[j + 1] - start_[j]);

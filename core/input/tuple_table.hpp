@@ -55,7 +55,7 @@ class TupleTable {
 
     int32_t add_direct(int32_t id) {
         if (id < 0) throw std::invalid_argument("an id is negative");
-        if (id >= direct_size()) direct_.resize(std::max<size_t>(id + 1, direct_.size() * 2), -1);
+        if (id >= direct_size()) direct_.resize(std::max(static_cast<size_t>(id) + 1, direct_.size() * 2), -1);
         if (direct_[id] < 0) {
             direct_[id] = size_++;
             tuples_.push_back(id);

@@ -33,6 +33,10 @@ class BlockDescent {
     explicit BlockDescent(int32_t n_labels) : n_labels_(n_labels), data_(n_labels) {}
     BlockDescent(const BlockDescent&) = delete;
 
+    int64_t n_labels() const { return n_labels_; }
+    size_t n_batches() const { return data_.batches().size(); }
+    const FeatureRows& features(int part) const { return data_.features(part); }
+
     void add(BlockBatch batch) { data_.add(std::move(batch)); }
 
     // Call when all batches are there, and before all that follows.
@@ -44,6 +48,7 @@ class BlockDescent {
         seen_in_.assign(data_.n_sequences(), 0);
     }
 
+    bool has_blocks() const { return weights_.has_value(); }
     int64_t n_blocks() const { return static_cast<int64_t>(blocks_.size()); }
 
     // The blocks with a weight that is not zero.

@@ -18,6 +18,8 @@ struct FeatureRows {
     std::vector<int64_t> start;   // [n_attributes + 1] unless all
     std::vector<int32_t> column;  // ascending within an attribute
 
+    bool operator==(const FeatureRows&) const = default;
+
     int64_t size() const { return all ? n_attributes * width : start.back(); }
 
     // The number of an attribute's feature with a column; −1 if there is none.

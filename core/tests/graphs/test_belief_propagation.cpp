@@ -84,3 +84,28 @@ TEST("edges without scores take no part") {
             CHECK(scored.half[back].out == scored.into(p, s, c.graph.arity[scored.node[p]]));
         }
 }
+
+TEST("a large component is the same for any number of threads") {
+    std::mt19937 random(9);
+    std::normal_distribution<double> number(0, 1);
+    const int32_t n = 5000;  // a ring: 10,000 messages a sweep
+    std::vector<int32_t> ends;
+    for (int32_t v = 0; v + 1 < n; ++v) ends.insert(ends.end(), {v, v + 1});
+    ends.insert(ends.end(), {0, n - 1});
+    ScoredCase c{Graph(std::vector<int32_t>(n, 2), ends, {0, n}, {0, n}), {}, {}};
+    for (int64_t i = 0; i < c.graph.node_at.back(); ++i) c.node.push_back(number(random));
+    for (int64_t i = 0; i < c.graph.edge_at.back(); ++i) c.edge.push_back(0.3 * number(random));
+    for (int schedule = 0; schedule < 2; ++schedule) {
+        std::vector<double> node[2], edge[2];
+        for (const int threads : {1, 4}) {
+            const int at = threads > 1;
+            Kept kept(c.graph);
+            std::vector<double> log_z(1);
+            node[at].resize(c.node.size());
+            edge[at].resize(c.edge.size());
+            graph_marginals(c.graph, c.scores(), schedule, {1e-6, 5, 0.0, false, threads}, kept.view(), log_z.data(),
+                            node[at].data(), edge[at].data());
+        }
+        CHECK(node[0] == node[1] && edge[0] == edge[1]);
+    }
+}

@@ -118,6 +118,11 @@ TEST("applying knows what was learnt and nothing else; threads do not matter") {
     CAUGHT(std::invalid_argument, Extractor(tests, start, skeleton).load(0, twice.data(), 2));
 }
 
+TEST("an extractor knows how many inputs it looks at") {
+    CHECK(Extractor({}, {0}, {}).n_inputs() == 0);
+    CHECK(Extractor({{0, 0, false}, {4, 1, false}, {2, 0, true}}, {0, 2, 3}, {0, 1}).n_inputs() == 5);
+}
+
 TEST("no sequences, and empty ones") {
     Data data;
     Extractor e({{0, 0, false}}, {0, 1}, {0});

@@ -225,6 +225,15 @@ TEST("one step of one block is the soft threshold of its gradient and curvature"
             }
 }
 
+TEST("a descent says what it has been given, and whether its blocks are made") {
+    const Problem problem(4, false, false, 23);
+    const auto descent = problem.descent();
+    CHECK(descent->has_blocks() && descent->n_batches() > 0);
+    CHECK(descent->features(0) == *problem.node && descent->features(0) != descent->features(1));
+    const BlockDescent empty(7);
+    CHECK(!empty.has_blocks() && empty.n_batches() == 0 && empty.n_labels() == 7);
+}
+
 TEST("sweeps over all blocks end at the optimum of the elastic net, for any number of threads") {
     const double l1 = 0.5, l2 = 0.2;
     for (const int64_t sequences : {4, 20})

@@ -5,6 +5,7 @@
 
 #include "maps/differences.hpp"
 #include "tests/check.hpp"
+#include "tests/maps/random_rows.hpp"
 
 using namespace parsimon;
 
@@ -27,4 +28,26 @@ TEST("differences of features add up over parts, and what cancels is left out") 
         CHECK((found.index == std::vector<int32_t>{3, 5}));
         CHECK((found.value == std::vector<double>{2.0, -2.0}));
     }
+}
+
+TEST("differences of many instances are the same for any number of threads") {
+    std::mt19937 random(7);
+    auto features = std::make_shared<FeatureRows>();
+    features->width = 4;
+    features->n_attributes = 6;
+    const int64_t n = 300;
+    const LinearMap map(check::random_rows(random, n, 6, true), features);
+    std::vector<int64_t> start{0};
+    std::vector<int32_t> row, plus, minus;
+    for (int32_t i = 0; i < n; ++i) {
+        for (int part = 0; part < 3; ++part) {
+            row.push_back((i + part) % n);
+            plus.push_back(static_cast<int32_t>(random() % 4));
+            minus.push_back(static_cast<int32_t>(random() % 4));
+        }
+        start.push_back(static_cast<int64_t>(row.size()));
+    }
+    const PartDifferences parts{n, start.data(), row.data(), plus.data(), minus.data()};
+    const SparseVectors one = feature_differences(map, parts, 1), four = feature_differences(map, parts, 4);
+    CHECK(one.start == four.start && one.index == four.index && one.value == four.value && one.start.back() > n);
 }

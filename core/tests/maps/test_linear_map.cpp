@@ -136,3 +136,26 @@ TEST("features that do not ascend or are not there are refused") {
     for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{1, 1}, {2, 1}, {-1}, {8}})
         CAUGHT(std::invalid_argument, map.restrict(wrong.data(), static_cast<int64_t>(wrong.size())));
 }
+
+TEST("maps of many rows, and those of some of their features, are the same for any number of threads") {
+    std::mt19937 random(8);
+    for (const bool all : {true, false}) {
+        const LinearMap map(random_rows(random, 9000, 7, true), random_features(random, 7, 5, all), 3);
+        std::vector<int64_t> chosen;
+        for (int64_t k = 0; k < map.features().size(); k += 2) chosen.push_back(k);
+        const auto w = random_vector(random, map.features().size()), mu = random_vector(random, 9000 * 5);
+        std::vector<double> scores[2], back[2], restricted[2];
+        for (const int threads : {1, 4}) {
+            const int at = threads > 1;
+            scores[at].resize(9000 * 5);
+            restricted[at].resize(9000 * 5);
+            back[at].resize(map.features().size());
+            kernels().scores(map, w.data(), scores[at].data(), threads);
+            map.attributes();
+            kernels().pullback(map, mu.data(), back[at].data(), false, threads);
+            const LinearMap part = map.restrict(chosen.data(), static_cast<int64_t>(chosen.size()), threads);
+            kernels().scores(part, w.data(), restricted[at].data(), threads);
+        }
+        CHECK(scores[0] == scores[1] && back[0] == back[1] && restricted[0] == restricted[1]);
+    }
+}

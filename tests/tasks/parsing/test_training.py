@@ -416,6 +416,7 @@ def test_a_checkpoint_that_cannot_be_written(tmp_path: Path) -> None:
         ({"resume": True}, {}, "there is no checkpoint to resume from; name one."),
         ({"loss": "log"}, {}, "needs the hinge loss"),
         ({}, {"weights": -np.ones(len(TRAIN))}, "sentence weights must be finite and not negative"),
+        ({}, {"weights": np.array(1.0)}, "sentence weights must be finite and not negative"),
         ({}, {"dev": DEV.with_heads(np.full(DEV.n_tokens, -1))}, "sentence 1: a word has no head"),
     ],
 )  # fmt: skip
