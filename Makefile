@@ -104,7 +104,7 @@ $(VENV)/.tools: pyproject.toml | $(VENV)/.made
 $(VENV)/.built: $(VENV)/.tools pyproject.toml CMakeLists.txt $(CORE)
 	$(check_compiler)
 	@echo 'Building and installing Parsimon …'
-	@PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-build-isolation --config-settings build-dir=build/$(notdir $(VENV)) \
+	@PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-build-isolation --config-settings build-dir=build/$(patsubst .%,%,$(notdir $(VENV))) \
 	    --editable .
 	@touch $@
 
@@ -141,7 +141,7 @@ $(LOWEST)/.dev: pyproject.toml CMakeLists.txt $(CORE)
 	@$(INSTALL_LOWEST) --requirement $(LOWEST)/build-requirements.txt
 	@$(INSTALL_LOWEST) --requirement pyproject.toml --extra test --extra sentencex
 	@PATH="$(abspath $(LOWEST))/bin:$$PATH" $(INSTALL_LOWEST) --no-deps --no-build-isolation \
-	    --config-setting build-dir=build/$(LOWEST) --editable .
+	    --config-setting build-dir=build/$(LOWEST:.%=%) --editable .
 	@touch $@
 
 PYTHONS ?= python3.11 python3.12 python3.13

@@ -34,6 +34,9 @@ LOADED_AT_ONCE = {"": {"numpy", "threadpoolctl"}, "cli": {"click"}, "estimators"
 BROUGHT_BY_USERS = {"pandas"}
 
 
+_VERSION = r"\d+(?:\.\d+)*"
+
+
 class Import(NamedTuple):
     """One import of a third-party package."""
 
@@ -44,8 +47,8 @@ class Import(NamedTuple):
 
 
 def lower_bound(requirement: str) -> tuple[str, str]:
-    """The package and the version of a requirement ``package>=version``."""
-    match = re.fullmatch(r"([a-z0-9]+(?:-[a-z0-9]+)*)>=(\d+(?:\.\d+)*)", requirement)
+    """The package and the version of a requirement ``package>=version``; broken releases may be excluded."""
+    match = re.fullmatch(rf"([a-z0-9]+(?:-[a-z0-9]+)*)>=({_VERSION})(?:,!={_VERSION})*", requirement)
     assert match, f"{requirement!r} is not of the form package>=version"
     return match[1], match[2]
 
@@ -190,6 +193,7 @@ def test_what_is_wrong_is_found() -> None:
 
 def test_a_requirement_without_a_lower_bound_is_found() -> None:
     assert lower_bound("scikit-learn>=1.6") == ("scikit-learn", "1.6")
+    assert lower_bound("click>=8.2,!=8.3.0") == ("click", "8.2")
     for wrong in ("numpy", "numpy==1.26", "numpy>=1.26,<3", "numpy>=1.26rc1"):
         with pytest.raises(AssertionError, match="not of the form"):
             lower_bound(wrong)
