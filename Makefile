@@ -133,6 +133,8 @@ test-lowest: $(LOWEST)/.dev
 $(LOWEST)/.dev: pyproject.toml CMakeLists.txt $(CORE)
 	$(check_python)
 	$(check_compiler)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "The lowest versions are those for\
+ Python 3.11, but $(PYTHON) is $$($(PYTHON) -V 2>&1): name one (make test-lowest PYTHON=python3.11)." >&2; exit 1; }
 	@echo 'Making $(LOWEST), with the lowest versions that pyproject.toml allows …'
 	@rm -rf $(LOWEST)
 	@$(PYTHON) -m venv $(LOWEST)
