@@ -14,7 +14,7 @@ CORE := $(filter-out core/tests/%,$(wildcard core/*/*.hpp core/*/*.cpp))
 CORE_FILES := $(wildcard core/*/*.hpp core/*/*.cpp core/tests/*/*.hpp core/tests/*/*.cpp)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test build lint format pytest core-test thread-test fuzz sanitize bench clean
+.PHONY: help demo test test-lowest test-pythons build lint format pytest core-test thread-test fuzz sanitize bench clean
 
 help:
 	@echo 'make demo     learn to read Python code, and show what was learnt (under a minute, the build aside)'
@@ -25,9 +25,13 @@ help:
 	@echo 'make fuzz     give it damaged input for some minutes: make fuzz MINUTES=5 SEED=1 TARGETS=models,core'
 	@echo 'make sanitize run the tests of the core under the address, undefined-behaviour and thread sanitisers'
 	@echo 'make bench    compare speed with other tools'
-	@echo 'make clean    remove $(VENV) and everything that was built'
+	@echo 'make clean    remove all environments (.venv*) and everything that was built'
 	@echo
-	@echo 'Choose the interpreter and the compiler with make PYTHON=python3.12 CXX=clang++ …'
+	@echo 'make test-lowest    the test-suite with the lowest versions that pyproject.toml allows, in $(LOWEST)'
+	@echo 'make test-pythons   the test-suite with several Pythons, each in its own environment:'
+	@echo '                    make test-pythons PYTHONS="python3.12 python3.13"'
+	@echo
+	@echo 'Choose the interpreter and the compiler with make PYTHON=python3.12 VENV=.venv-3.12 CXX=clang++ …'
 
 demo: $(VENV)/.built
 	@$(BIN)/python -m parsimon.demo
@@ -62,7 +66,7 @@ fuzz: $(VENV)/.fuzz
 	PYTHONPATH=tests:tests/cli $(BIN)/python -W ignore -m fuzz --minutes $(MINUTES) --seed $(SEED) --targets '$(TARGETS)'
 
 clean:
-	rm -rf $(VENV) build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv .venv-* build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- What is needed, said in one sentence when it is missing -------------------------------------------------------
@@ -95,18 +99,23 @@ $(VENV)/.made:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
+define print_build_requirements
+import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'],\
+    'cmake>=3.21', 'ninja>=1.11', sep='\n')
+endef
+
 # What builds the package, from pyproject.toml. It stays in the environment, so that building again is quick.
 $(VENV)/.tools: pyproject.toml | $(VENV)/.made
-	@$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'],\
-	    'cmake>=3.21', 'ninja', sep='\n')" > $(VENV)/build-requirements.txt
+	@$(BIN)/python -c "$(print_build_requirements)" > $(VENV)/build-requirements.txt
 	@$(PIP) --requirement $(VENV)/build-requirements.txt
 	@touch $@
 
-# Editable: Python sources are used where they are, only the core is compiled.
+# Editable: Python sources are used where they are, only the core is compiled. Each environment has its own build.
 $(VENV)/.built: $(VENV)/.tools pyproject.toml CMakeLists.txt $(CORE)
 	$(check_compiler)
 	@echo 'Building and installing Parsimon …'
-	@PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-build-isolation --editable .
+	@PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-build-isolation --config-settings build-dir=build/$(patsubst .%,%,$(notdir $(VENV))) \
+	    --editable .
 	@touch $@
 
 # Parsimon itself is there by now; only what its extras name is installed.
@@ -126,6 +135,42 @@ $(VENV)/.fuzz: pyproject.toml | $(VENV)/.dev
 
 # The core changed after the last installation: build it again before anything runs.
 lint format pytest bench fuzz sanitize: $(VENV)/.built
+
+# --- The lowest versions that are allowed, and other Pythons --------------------------------------------------------
+
+# uv is installed there to choose the versions: pip always takes the newest.
+LOWEST := .venv-lowest
+INSTALL_LOWEST := $(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct
+
+test-lowest: $(LOWEST)/.dev
+	PARSIMON_LOWEST=1 $(LOWEST)/bin/pytest -n $(WORKERS)
+
+$(LOWEST)/.dev: pyproject.toml CMakeLists.txt $(CORE)
+	$(check_python)
+	$(check_compiler)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "The lowest versions are those for\
+ Python 3.11, but $(PYTHON) is $$($(PYTHON) -V 2>&1): name one (make test-lowest PYTHON=python3.11)." >&2; exit 1; }
+	@echo 'Making $(LOWEST), with the lowest versions that pyproject.toml allows …'
+	@rm -rf $(LOWEST)
+	@$(PYTHON) -m venv $(LOWEST)
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@$(LOWEST)/bin/python -c "$(print_build_requirements)" > $(LOWEST)/build-requirements.txt
+	@$(INSTALL_LOWEST) --requirement $(LOWEST)/build-requirements.txt
+	@$(INSTALL_LOWEST) --requirement pyproject.toml --extra test --extra sentencex
+	@PATH="$(abspath $(LOWEST))/bin:$$PATH" $(INSTALL_LOWEST) --no-deps --no-build-isolation \
+	    --config-setting build-dir=build/$(LOWEST:.%=%) --editable .
+	@touch $@
+
+PYTHONS ?= python3.11 python3.12 python3.13
+
+# The environment is named after the version; that of free-threaded Python is .venv-3.13t.
+test-pythons:
+	@for python in $(PYTHONS); do \
+	    name=$$($$python -c 'import sys; print(f"{sys.version_info[0]}.{sys.version_info[1]}{sys.abiflags}")') \
+	        || { echo "There is no $$python: install it, or leave it out of PYTHONS." >&2; exit 1; }; \
+	    echo "$$python: .venv-$$name"; \
+	    $(MAKE) --no-print-directory pytest PYTHON=$$python VENV=.venv-$$name || exit 1; \
+	done
 
 # --- The core's own tests, under the address and undefined-behaviour sanitisers ------------------------------------
 

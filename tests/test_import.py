@@ -7,7 +7,20 @@ import sys
 
 import pytest
 
-HEAVY = ("sklearn", "scipy", "rich", "pandas", "pooch", "safetensors")
+HEAVY = (
+    "numpy",
+    "sklearn",
+    "scipy",
+    "rich",
+    "pandas",
+    "pooch",
+    "safetensors",
+    "highspy",
+    "jinja2",
+    "lxml",
+    "matplotlib",
+    "networkx",
+)
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -110,8 +110,9 @@ def _callable(thing: Callable[..., Any]) -> Iterator[bytes]:
         yield from _sequence("class", (thing.__module__, thing.__qualname__))
     elif isinstance(getattr_static(type(thing), "__call__"), FunctionType):
         yield from _object(thing)
-    else:  # a function of a compiled module
-        yield from _sized(b"f", repr(getattr(thing, "__qualname__", type(thing).__qualname__)).encode())
+    else:  # a function of a compiled module; NumPy's have no qualified name in old versions
+        name = getattr(thing, "__name__", type(thing).__qualname__)
+        yield from _sized(b"f", repr(getattr(thing, "__qualname__", name)).encode())
 
 
 def _code(code: CodeType) -> Iterator[Any]:

@@ -22,6 +22,12 @@ from parsimon.tasks.pages.labels import label_page
 from parsimon.tasks.pages.page import Page, read_page
 
 
+def test_a_text_outside_all_elements_has_columns() -> None:
+    """Parsers before libxml2 2.14 make such texts of pages that begin with '<' and no tag."""
+    nodes, parents = page_tree(Page(("#text",), (-1,), ("<",), ((),), ((),)))
+    assert (nodes[0][CLASS], nodes[0][PATH], nodes[0][WORDS], parents) == ("", "", "<", [-1])
+
+
 def test_columns() -> None:
     page = read_page("<title>Jo Doe</title><div id=Box12 class='x  y'>A<b>Jo</b>C<i>Jo</i></div>")
     nodes, parents = page_tree(page)

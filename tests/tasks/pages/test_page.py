@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -68,6 +70,26 @@ def test_broken_html_still_makes_a_tree(html: str) -> None:
 @given(st.binary(max_size=80))
 def test_any_bytes_make_a_tree(data: bytes) -> None:
     check_page(read_page(data))
+
+
+def test_bytes_of_which_the_parser_makes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As libxml2 before 2.14, which lxml 5 comes with."""
+    from lxml import etree
+
+    whole = etree.HTMLParser
+
+    class Older:
+        def __init__(self, encoding: str | None, **settings: Any) -> None:
+            self._known, self._parser = encoding is not None, whole(encoding=encoding, **settings)
+
+        def feed(self, data: bytes) -> None:
+            self._parser.feed(data)
+
+        def close(self) -> Any:
+            return self._parser.close() if self._known else b"\x80".decode()
+
+    monkeypatch.setattr(etree, "HTMLParser", Older)
+    assert read_page(b"<p>\xe4").texts == ("ä",)
 
 
 @pytest.mark.parametrize("html", ["", " ", "<!-- only -->", "<script>var x</script>", "<html></html>"])

@@ -108,7 +108,7 @@ def page_tree(page: Page) -> tuple[list[tuple[str, ...]], list[int]]:
         leaf = tag == TEXT
         text = inside[t].lower()
         words = text.split(" ")
-        path, classes = page.paths[t], ("", "", *page.classes[t])
+        path, classes = page.paths[t], ("", "", "", *page.classes[t])
         nodes.append(
             (
                 LEAF if leaf else INNER,

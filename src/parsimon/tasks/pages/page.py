@@ -86,8 +86,13 @@ def _collected(html: str | bytes) -> Page:
         return Page((), (), (), (), ())
     nodes = _Nodes()
     parser = etree.HTMLParser(target=nodes, encoding="utf-8" if known else None, recover=True, huge_tree=True)
-    parser.feed(data.replace(b"\0", b" "))
-    return parser.close()  # type: ignore[no-any-return]
+    try:
+        parser.feed(data.replace(b"\0", b" "))
+        return parser.close()  # type: ignore[no-any-return]
+    except UnicodeDecodeError:  # before 2.14, libxml2 may take bytes of no known encoding for UTF-8
+        if known:
+            raise
+        return _collected(data.decode("latin-1"))
 
 
 class _Nodes:
