@@ -71,8 +71,9 @@ class ItemCollector {
     static void check_sequence(nb::handle sequence) {
         if (PyDict_Check(sequence.ptr()) || PyUnicode_Check(sequence.ptr()) || PyBytes_Check(sequence.ptr())
             || PyAnySet_Check(sequence.ptr()) || !nb::hasattr(sequence, "__iter__"))
-            throw NoSequence(std::string("is of type ") + Py_TYPE(sequence.ptr())->tp_name
-                             + ", but it must be a list of tokens; put a single sentence into a list, or use predict_single");
+            throw NoSequence(
+                std::string("is of type ") + Py_TYPE(sequence.ptr())->tp_name
+                + ", but it must be a list of tokens; put a single sentence into a list, or use predict_single");
     }
 
     struct NoSequence : std::invalid_argument {
@@ -91,7 +92,8 @@ class ItemCollector {
 
     // Cyclic features have no end, and deep ones would exhaust the stack.
     void visit(nb::handle item) {
-        if (++depth_ > most_deep) throw nb::type_error("features are nested more than 50 levels deep, or contain themselves");
+        if (++depth_ > most_deep)
+            throw nb::type_error("features are nested more than 50 levels deep, or contain themselves");
         visit_parts(item);
         --depth_;
     }
@@ -325,7 +327,8 @@ void bind_input(nb::module_& m) {
             return nb::make_tuple(to_numpy(std::move(rows.start)), to_numpy(std::move(rows.index)), value,
                                   to_numpy(std::move(lengths)));
         },
-        "sequences"_a, "names"_a, "learn"_a, "largest"_a, "Feature dictionaries → compressed sparse rows of attributes.");
+        "sequences"_a, "names"_a, "learn"_a, "largest"_a,
+        "Feature dictionaries → compressed sparse rows of attributes.");
 
     nb::class_<Extractor>(m, "Extractor")
         .def(

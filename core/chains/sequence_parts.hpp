@@ -246,8 +246,7 @@ class SequenceParts {
     }
 
     static void check(bool feasible) {
-        if (!feasible)
-            throw std::overflow_error("the weights have grown beyond what can be added up");
+        if (!feasible) throw std::overflow_error("the weights have grown beyond what can be added up");
     }
 
     void matrix_differences(int32_t matrix, double least, ColumnDifferences& out) const {
