@@ -82,7 +82,10 @@ def command(*arguments: object, quiet: bool = False) -> str:
     said = result.stderr.strip()
     if result.exit_code not in (0, 2):
         raise Wrong(f"exit code {result.exit_code} of {arguments[0]}\n{result.output}")
-    if result.exit_code == 2 and len(said.splitlines()) != 1 and "Try 'parsimon" not in said:
+    sentences = all(
+        line.startswith("parsimon: ") for line in said.splitlines()
+    )  # notices may come before the error
+    if result.exit_code == 2 and not sentences and "Try 'parsimon" not in said:
         raise Wrong(f"a message of {len(said.splitlines())} lines from {arguments[0]}\n{said}")
     if "not enough memory" in said:
         raise Wrong(f"memory without end in {arguments[0]}\n{said}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import ClassVar
@@ -22,7 +24,7 @@ from fuzz.targets.core_scripts import SCRIPTS
 from parsimon.errors import ParsimonError
 
 # Commands take some hundredths of a second, calls of the core next to nothing.
-NEW_INPUTS = {"core": 800, "objects": 40}
+NEW_INPUTS = {"core": 300, "objects": 3}
 FEW = 8
 
 
@@ -31,6 +33,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return material.make(tmp_path_factory.mktemp("material"))
 
 
+@pytest.fixture
+def little_memory() -> Iterator[None]:
+    """Calls of the core with huge sizes ask for as much memory as they say."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("name", all_targets())
 def test_no_answer_is_wrong(name: str, made: Path, tmp_path: Path) -> None:
     target = all_targets()[name](made)
