@@ -14,7 +14,7 @@ this is the variational method for the Laplace M3N.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -44,20 +44,25 @@ class Adaptive:
     drop: float = 1e-4
     inner: Solver = field(default_factory=FrankWolfe)
     name: ClassVar[str] = "em"
+    validate_every: ClassVar[int] = 1
     requires: ClassVar[Requires] = (HINGE_LOSS, MAJORIZER, PENALISES_ALL, MARGINS)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields after every round. The first variances are those of the given weights, or all one."""
+        """Yields after every round, and in it after every step of `inner`.
+
+        The first variances are those of the given weights; without them, those of weights that would change the scores
+        of outputs by one (`typical_weights`).
+        """
         yield from self.continued(problem, start, Rounds(problem, self.inner))
 
     def continued(self, problem: Problem, start: Weights, learn: Rounds) -> Iterator[Iterate]:
         """The same, with M3Ns that the caller provides and can inspect."""
         penalty = MAJORIZER.of(problem)
         w = start.dense()
-        bend = penalty.majorizer(w) if np.any(w) else np.ones(problem.n_features)
+        bend = penalty.majorizer(w if np.any(w) else typical_weights(problem))
         before, accuracy, passes = np.inf, ROUGHLY, 0
         while True:
-            step = learn.m3n(bend, w, accuracy)
+            step = yield from learn.m3n(bend, w, accuracy)
             passes += step.evaluations
             w = step.weights.dense().copy()
             w[np.abs(w) < self.drop * np.max(np.abs(w), initial=0.0)] = 0.0
@@ -87,8 +92,8 @@ class Rounds:
         self.problem, self.inner = problem, inner
         self.dual: MarginDual | None = None
 
-    def m3n(self, bend: Array, w: Array, tol: float) -> Iterate:
-        """min Σ loss + ½ Σ_k bend_k w_k², where infinite bends mean that a weight is zero."""
+    def m3n(self, bend: Array, w: Array, tol: float) -> Generator[Iterate, None, Iterate]:
+        """min Σ loss + ½ Σ_k bend_k w_k², where infinite bends mean that a weight is zero; yields within the step."""
         inner = with_settings(self.inner, tol=tol)
         if isinstance(inner, FrankWolfe):
             scale = np.divide(1.0, bend, out=np.zeros_like(bend), where=np.isfinite(bend))
@@ -97,17 +102,38 @@ class Rounds:
             else:
                 self.dual.set_penalty(scale)
             finite = np.where(np.isfinite(bend), bend, 0.0)
-            return last(inner.refine(self.problem.with_penalty(ElasticNet(l2=1.0, weight=finite)), self.dual))
+            curved = self.problem.with_penalty(ElasticNet(l2=1.0, weight=finite))
+            return (yield from last(inner.refine(curved, self.dual)))
         kept = np.flatnonzero(np.isfinite(bend))
         small = self.problem.restrict(kept).with_penalty(ElasticNet(l2=1.0, weight=bend[kept]))
-        step = last(inner.iterate(small, Weights(w[kept], None, len(kept))))
-        values = step.weights.dense()
-        return replace(step, weights=Weights(values, kept, self.problem.n_features))
+
+        def lifted(weights: Weights) -> Weights:
+            return Weights(weights.dense(), kept, self.problem.n_features)
+
+        start = Weights(w[kept], None, len(kept))
+        return (yield from last(inner.iterate(small, start), lifted))
 
 
-def last(steps: Iterator[Iterate]) -> Iterate:
-    """Where a solver ends."""
+def last(
+    steps: Iterator[Iterate], lifted: Callable[[Weights], Weights] = lambda weights: weights
+) -> Generator[Iterate, None, Iterate]:
+    """Where a solver ends, its weights lifted to those of another problem; yields its steps as within one of that."""
     for step in steps:
         if step.status is not None:
             break
-    return step
+        yield step.within(lifted(step.weights))
+    return replace(step, weights=lifted(step.weights))
+
+
+def typical_weights(problem: Problem) -> Array:
+    """For every feature the weight that changes the score of an output by one, as far as it changes any: 1 / max |Δf|.
+
+    Δf are those of the outputs that violate their margins most where all weights are zero; a feature that they do not
+    have gets the weight of the largest.
+    """
+    largest = np.zeros(problem.n_features)
+    for found in MARGINS.of(problem).most_violated(np.zeros(problem.n_features)):
+        for offset, _, index, value in found.vectors:
+            np.maximum.at(largest, offset + index, np.abs(value))
+    met = largest > 0
+    return 1 / np.where(met, largest, np.max(largest, initial=0.0) or 1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, ClassVar, Protocol
 
@@ -31,7 +31,11 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Iterate:
-    """Where a solver is after a step. `kkt` is only given when it covers all features."""
+    """Where a solver is after a step. `kkt` is only given when it covers all features.
+
+    An iterate that is not `whole` is where a solver is within a step: its objective may be that of another problem. It
+    is yielded after every pass over the data, so that the driver can look at the clock and for Ctrl-C.
+    """
 
     weights: Weights
     objective: float
@@ -48,6 +52,11 @@ class Iterate:
     relevance: Array | None = field(
         default=None, repr=False
     )  # the norm of every group's copies of its weights
+    whole: bool = True
+
+    def within(self, weights: Weights | None = None) -> Iterate:
+        """The same within a step, perhaps with other weights."""
+        return replace(self, weights=weights or self.weights, whole=False, status=None)
 
 
 @dataclass(frozen=True)
@@ -140,7 +149,10 @@ class Solver(Protocol):
         ...
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields ever better iterates; ends after one whose `status` is set."""
+        """Yields ever better iterates; ends after one whose `status` is set.
+
+        If a step takes more than a pass over the data, it yields iterates that are not `whole` in between.
+        """
         ...
 
 

@@ -49,6 +49,7 @@ class CuttingPlane:
     between: tuple[float, ...] = (0.1, 0.3)
     idle: int = 5
     name: ClassVar[str] = "cutting-plane"
+    validate_every: ClassVar[int] = 1
     requires: ClassVar[Requires] = (HINGE_LOSS, PROX, PURE_L1, MARGINS)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:

@@ -116,7 +116,15 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
     status: Status | None = None
     # BLAS with one thread: its sums must not depend on how many processors there are.
     with interruptible() as interrupted, threadpool_limits(1, user_api="blas"):
-        for last in solver.iterate(problem, start):
+        for now in solver.iterate(problem, start):
+            if not now.whole:
+                status = _cut_short(watch, interrupted.is_set())
+                if status is None:
+                    continue
+                now = lowest(problem, last, now)
+                if now is last:
+                    break
+            last = now
             number = len(watch.history) - first
             event = _observe(watch, last, number)
             for callback in watch.callbacks:
@@ -125,13 +133,26 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
             if watch.checkpoint is not None and now - last_checkpoint >= watch.checkpoint_every:
                 keep(watch, last.weights)
                 last_checkpoint = time.perf_counter()
-            status = last.status or _stop(watch, number, interrupted.is_set())
+            status = status or last.status or _stop(watch, number, interrupted.is_set())
             if status is not None:
                 break
     assert last is not None, "a solver yields at least once"
     if watch.checkpoint is not None:
         keep(watch, last.weights)
     return _result(watch, last, status or Status.CONVERGED)
+
+
+def lowest(problem: Problem, whole: Iterate | None, within: Iterate) -> Iterate:
+    """The lower one of the last whole iterate and one within a step, whose objective is not known yet."""
+    if whole is not None and within.weights is whole.weights:
+        return whole
+    weights = within.weights.nonzero()
+    assert weights.features is not None
+    objective = problem.restrict(weights.features).objective(weights.values)
+    if whole is not None and whole.objective <= objective:
+        return whole
+    gap = None if whole is None or whole.gap is None else whole.gap - (whole.objective - objective)
+    return replace(within, weights=weights, objective=objective, kkt=None, gap=gap, whole=True)
 
 
 def _observe(watch: Monitor, iterate: Iterate, number: int) -> Event:
@@ -191,6 +212,13 @@ def _stop(watch: Monitor, iteration: int, interrupted: bool) -> Status | None:
         return Status.DEVELOPMENT
     if watch.max_iter is not None and iteration >= watch.max_iter:
         return Status.ITERATIONS
+    return _cut_short(watch, interrupted)
+
+
+def _cut_short(watch: Monitor, interrupted: bool) -> Status | None:
+    """What may stop a solver within a step, too."""
+    if interrupted:
+        return Status.INTERRUPTED
     if watch.time_limit is not None and time.perf_counter() - watch.started >= watch.time_limit:
         return Status.TIME
     return None
