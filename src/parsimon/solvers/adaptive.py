@@ -25,6 +25,7 @@ from parsimon.penalties.elastic_net import ElasticNet
 from parsimon.problem import Problem
 from parsimon.solvers.base import Iterate, Solver, Status
 from parsimon.solvers.capabilities import HINGE_LOSS, MAJORIZER, MARGINS, PENALISES_ALL, Requires
+from parsimon.solvers.feature_scales import feature_scales
 from parsimon.solvers.frank_wolfe import FrankWolfe, MarginDual
 from parsimon.solvers.settings import with_settings
 from parsimon.weights import Weights
@@ -36,8 +37,8 @@ ROUGHLY = 0.1  # accuracy of the first M3N; of later ones, the share of what the
 class Adaptive:
     """Alternates an M3N and new variances; stops when a round lowers the objective by less than `tol`, relatively.
 
-    `inner` learns the M3Ns, to a tenth of what the round before gained, but at most to `tol`. Weights that are less
-    than `drop` of the largest one are zero (the paper: below 10⁻⁴); they do not come back.
+    `inner` learns the M3Ns, to a tenth of what the round before gained, but at most to `tol`. Weights that change
+    scores by less than `drop` of the largest change are zero (the paper: below 10⁻⁴); they do not come back.
     """
 
     tol: float = 1e-4
@@ -50,8 +51,8 @@ class Adaptive:
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every round, and in it after every step of `inner`.
 
-        The first variances are those of the given weights; without them, those of weights that would change the scores
-        of outputs by one (`typical_weights`).
+        The first variances are those of the given weights; without them, those of weights that would change scores by
+        one wherever their feature is largest.
         """
         yield from self.continued(problem, start, Rounds(problem, self.inner))
 
@@ -59,13 +60,15 @@ class Adaptive:
         """The same, with M3Ns that the caller provides and can inspect."""
         penalty = MAJORIZER.of(problem)
         w = start.dense()
-        bend = penalty.majorizer(w if np.any(w) else typical_weights(problem))
-        before, accuracy, passes = np.inf, ROUGHLY, 0
+        scale = feature_scales(problem)
+        bend = penalty.majorizer(w if np.any(w) else 1 / scale)
+        before, accuracy, passes = np.inf, ROUGHLY, 1
         while True:
             step = yield from learn.m3n(bend, w, accuracy)
             passes += step.evaluations
             w = step.weights.dense().copy()
-            w[np.abs(w) < self.drop * np.max(np.abs(w), initial=0.0)] = 0.0
+            reach = np.abs(w) * scale  # how much a weight changes scores
+            w[reach < self.drop * np.max(reach, initial=0.0)] = 0.0
             objective = problem.objective(w)
             passes += 1
             gain = (before - objective) / max(abs(objective), 1e-300)
@@ -123,17 +126,3 @@ def last(
             break
         yield step.within(lifted(step.weights))
     return replace(step, weights=lifted(step.weights))
-
-
-def typical_weights(problem: Problem) -> Array:
-    """For every feature the weight that changes the score of an output by one, as far as it changes any: 1 / max |Δf|.
-
-    Δf are those of the outputs that violate their margins most where all weights are zero; a feature that they do not
-    have gets the weight of the largest.
-    """
-    largest = np.zeros(problem.n_features)
-    for found in MARGINS.of(problem).most_violated(np.zeros(problem.n_features)):
-        for offset, _, index, value in found.vectors:
-            np.maximum.at(largest, offset + index, np.abs(value))
-    met = largest > 0
-    return 1 / np.where(met, largest, np.max(largest, initial=0.0) or 1.0)

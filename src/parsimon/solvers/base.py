@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from parsimon.penalties.base import Penalty
 from parsimon.problem import Problem
 from parsimon.solvers.capabilities import Capability, first_missing
 from parsimon.weights import Weights
+
+T = TypeVar("T")
 
 
 class Status(Enum):
@@ -57,6 +59,17 @@ class Iterate:
     def within(self, weights: Weights | None = None) -> Iterate:
         """The same within a step, perhaps with other weights."""
         return replace(self, weights=weights or self.weights, whole=False, status=None)
+
+
+def paused(work: Generator[None, None, T], here: Iterate) -> Generator[Iterate, None, T]:
+    """Work within a step, which pauses now and then: wherever it does, where the solver is is yielded."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+        yield here
 
 
 @dataclass(frozen=True)

@@ -116,15 +116,15 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
     status: Status | None = None
     # BLAS with one thread: its sums must not depend on how many processors there are.
     with interruptible() as interrupted, threadpool_limits(1, user_api="blas"):
-        for now in solver.iterate(problem, start):
-            if not now.whole:
+        for here in solver.iterate(problem, start):
+            if not here.whole:
                 status = _cut_short(watch, interrupted.is_set())
                 if status is None:
                     continue
-                now = lowest(problem, last, now)
-                if now is last:
+                here = lowest(problem, start, last, here)
+                if here is last:
                     break
-            last = now
+            last = here
             number = len(watch.history) - first
             event = _observe(watch, last, number)
             for callback in watch.callbacks:
@@ -142,17 +142,29 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
     return _result(watch, last, status or Status.CONVERGED)
 
 
-def lowest(problem: Problem, whole: Iterate | None, within: Iterate) -> Iterate:
-    """The lower one of the last whole iterate and one within a step, whose objective is not known yet."""
+def lowest(problem: Problem, start: Weights, whole: Iterate | None, within: Iterate) -> Iterate:
+    """The lower one of the last whole iterate and one within a step, whose objective is not known yet.
+
+    Where there is no whole iterate, the start takes its place, unless the loss is smallest where nothing is learnt.
+    """
     if whole is not None and within.weights is whole.weights:
         return whole
-    weights = within.weights.nonzero()
-    assert weights.features is not None
-    objective = problem.restrict(weights.features).objective(weights.values)
-    if whole is not None and whole.objective <= objective:
+    here = evaluated(problem, within, within.weights)
+    if whole is None and not problem.loss.trivial_at_zero:
+        whole = evaluated(problem, within, start)
+    if whole is None:
+        return here
+    if whole.objective <= here.objective:
         return whole
-    gap = None if whole is None or whole.gap is None else whole.gap - (whole.objective - objective)
-    return replace(within, weights=weights, objective=objective, kkt=None, gap=gap, whole=True)
+    return here if whole.gap is None else replace(here, gap=whole.gap - (whole.objective - here.objective))
+
+
+def evaluated(problem: Problem, within: Iterate, weights: Weights) -> Iterate:
+    """A whole iterate with these weights."""
+    some = weights.nonzero()
+    assert some.features is not None
+    objective = problem.restrict(some.features).objective(some.values)
+    return replace(within, weights=some, objective=objective, kkt=None, gap=None, whole=True)
 
 
 def _observe(watch: Monitor, iterate: Iterate, number: int) -> Event:

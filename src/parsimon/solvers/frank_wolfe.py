@@ -118,8 +118,9 @@ class FrankWolfe:
         yield within(dual, best)
         for _ in range(self.cached):
             planes.sweep(dual.random.permutation(dual.n_instances), self.steps)
+            planes.advance()
+            planes.mark()
             yield within(dual, best)
-        planes.advance()
         planes.prune(self.idle)
         return gap
 
