@@ -183,10 +183,10 @@ struct PairTable {
     template <class Semiring>
     void lift_singles(const PartScores& scores, int threads) {
         const int64_t n = shape->n_singles();
+        loses_digits.assign(shape->n_rows, 0);
         if (!n) return;
         singles.resize(n);
         base.resize(n);
-        loses_digits.assign(shape->n_rows, 0);
         constexpr int64_t grain = 256;
         const int64_t pieces = (shape->n_rows + grain - 1) / grain;
         std::vector<std::pair<double, double>> ranges(pieces, {0.0, 0.0});

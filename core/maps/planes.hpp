@@ -18,6 +18,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -80,10 +81,7 @@ class Planes {
             each_mass([](Way& way, double) { way.direction = 0; });
             return;
         }
-        for (Instance& instance : instances_) {
-            instance.gold = std::max(instance.gold + step * instance.way.direction, 0.0);
-            for (Plane& plane : instance.planes) plane.mass = std::max(plane.mass + step * plane.way.direction, 0.0);
-        }
+        move_along(step);
         for (size_t k = 0; k < w_.size(); ++k) w_[k] += step * moved[k];
     }
 
@@ -91,7 +89,15 @@ class Planes {
     void prune(int idle) {
         for (Instance& instance : instances_) {
             std::vector<char> kept;
-            for (const Plane& plane : instance.planes) kept.push_back(plane.mass > 0 || plane.idle <= idle);
+            bool moving = false;  // whether the last direction, in which masses add up, loses a part
+            for (const Plane& plane : instance.planes) {
+                kept.push_back(plane.mass > 0 || plane.idle <= idle);
+                moving = moving || (!kept.back() && plane.way.direction != 0);
+            }
+            if (moving) {
+                instance.way.direction = 0;
+                for (Plane& plane : instance.planes) plane.way.direction = 0;
+            }
             const auto forget = [&kept](auto& of_planes) {
                 size_t to = 0;
                 for (size_t j = 0; j < kept.size(); ++j)
@@ -208,18 +214,37 @@ class Planes {
         return curved > 0 ? slope / curved : std::numeric_limits<double>::infinity();
     }
 
-    // Directions become steps: that long, but in each instance no longer than until some mass is zero.
+    // Directions become steps: that long, but in each instance no longer than until some mass is zero or has all of it.
     void keep_inside(double step) {
         for (Instance& instance : instances_) {
-            double most = step;
-            const auto bound = [&most](double mass, double direction) {
+            double most = step, sum = 0, size = 0;
+            for (const Plane& plane : instance.planes) {
+                sum += plane.way.direction;
+                size = std::max(size, std::abs(plane.way.direction));
+            }
+            // What one plane gets another gives, or gold, but for rounding.
+            instance.way.direction = std::abs(sum) > 1e-12 * size ? -sum : 0.0;
+            const auto bound = [&](double mass, double direction) {
                 if (direction < 0) most = std::min(most, mass / -direction);
+                if (direction > 0) most = std::min(most, std::max(instance.total - mass, 0.0) / direction);
             };
             bound(instance.gold, instance.way.direction);
             for (const Plane& plane : instance.planes) bound(plane.mass, plane.way.direction);
             if (!(most < std::numeric_limits<double>::infinity())) most = 0;
             instance.way.direction *= most;
             for (Plane& plane : instance.planes) plane.way.direction *= most;
+        }
+    }
+
+    // Masses move along their ways, and add up to what their instance has, without the rounding of that.
+    void move_along(double step) {
+        for (Instance& instance : instances_) {
+            double sum = instance.gold = std::max(instance.gold + step * instance.way.direction, 0.0);
+            for (Plane& plane : instance.planes)
+                sum += plane.mass = std::max(plane.mass + step * plane.way.direction, 0.0);
+            if (!(sum > 0) || sum == instance.total) continue;
+            instance.gold *= instance.total / sum;
+            for (Plane& plane : instance.planes) plane.mass *= instance.total / sum;
         }
     }
 

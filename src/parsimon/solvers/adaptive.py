@@ -63,6 +63,7 @@ class Adaptive:
         scale = feature_scales(problem)
         bend = penalty.majorizer(w if np.any(w) else 1 / scale)
         before, accuracy, passes = np.inf, ROUGHLY, 1
+        exact = [False]  # whether the last two M3Ns were learnt to `tol`
         while True:
             step = yield from learn.m3n(bend, w, accuracy)
             passes += step.evaluations
@@ -72,7 +73,8 @@ class Adaptive:
             objective = problem.objective(w)
             passes += 1
             gain = (before - objective) / max(abs(objective), 1e-300)
-            settled = gain <= self.tol and accuracy <= self.tol
+            exact = [*exact[-1:], accuracy <= self.tol]
+            settled = gain <= self.tol and all(exact)
             yield Iterate(
                 Weights(w, None, problem.n_features).nonzero(),
                 objective,
@@ -83,9 +85,18 @@ class Adaptive:
             )
             if settled or not np.any(w):
                 return
+            bend = penalty.majorizer(w if exact[-1] else kept_alive(w, scale, accuracy))
             accuracy = float(np.clip(ROUGHLY * gain, self.tol, accuracy))
             before = objective
-            bend = penalty.majorizer(w)
+
+
+def kept_alive(w: Array, scale: Array, share: float) -> Array:
+    """The weights, but none that changes scores by less than a share of the largest change.
+
+    What is zero in a rough solution need not be zero in the exact one, but a variance of zero would keep it so.
+    """
+    reach = np.abs(w) * scale
+    return np.where(w < 0, -1.0, 1.0) * np.maximum(reach, share * np.max(reach, initial=0.0)) / scale
 
 
 class Rounds:
