@@ -35,7 +35,7 @@ std::vector<Output> random_outputs(int64_t n_instances, int32_t n_features) {
 
 }  // namespace
 
-TEST("where all instances share a large feature, going on from sweeps closes the gap that sweeps do not") {
+TEST("where all instances share a large feature, going on from sweeps gets further than sweeps alone") {
     const int64_t n = 5;
     const int32_t K = 6;
     double dual[2];
@@ -51,7 +51,7 @@ TEST("where all instances share a large feature, going on from sweeps closes the
             }
         std::vector<int64_t> order{0, 1, 2, 3, 4};
         double before = planes.dual();
-        for (int sweep = 0; sweep < (further ? 60 : 600); ++sweep) {
+        for (int sweep = 0; sweep < 40; ++sweep) {
             planes.mark();
             planes.sweep(order.data(), n, 20);
             if (!further) continue;
@@ -64,7 +64,7 @@ TEST("where all instances share a large feature, going on from sweeps closes the
         planes.refresh();  // the same from the masses, which therefore went along
         for (int32_t k = 0; k < K; ++k) CHECK(std::abs(planes.weights()[k] - w[k]) < 1e-9);
     }
-    CHECK(dual[1] > dual[0]);  // ten times as many sweeps did not do
+    CHECK(dual[1] > dual[0]);
 }
 
 TEST("sweeps over planes close the gap between the margin problem and its dual") {
