@@ -12,9 +12,9 @@ constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 // Scaled sums lose a label only when its part of α underflows, e^-708. Before it is scaled, that part is at least
 // e^-(spread of node scores + twice the spread of pair scores) / Y, so nothing is lost when that stays well above.
 //
-// A label whose node score alone lies that far below the best is lost, but it does not matter while pairs spread little:
-// the best label in its place costs an output at most the spread of pair scores for every neighbour, so the lost
-// marginal is below Y e^(neighbours · spread − 708). See `node_limit`.
+// A label whose node score alone lies that far below the best is lost, but it does not matter while pairs spread
+// little: the best label in its place costs an output at most the spread of pair scores for every neighbour, so the
+// lost marginal is below Y e^(neighbours · spread − 708). See `node_limit`.
 //
 // Where pairs are forbidden there are no such bounds (labels that cannot reach each other drift apart), so α itself is
 // watched: a label that can be reached must keep a share above `smallest_share`.
