@@ -100,6 +100,8 @@ void bind_planes(nb::module_& m) {
             },
             "order"_a, "most"_a)
         .def("prune", &Planes::prune, "idle"_a)
+        .def("mark", &Planes::mark, nb::call_guard<nb::gil_scoped_release>())
+        .def("advance", &Planes::advance, nb::call_guard<nb::gil_scoped_release>())
         .def(
             "rescale",
             [](Planes& planes, const In<double>& scale) {

@@ -17,10 +17,15 @@ struct PairSums {
 inline void add_in_logs(const double* left, const double* right, const PairTable& table, int32_t row, int32_t kind,
                         double* sum) {
     const int64_t Y = table.n_labels, S = table.stride;
-    std::vector<double> pairs(Y);
+    thread_local std::vector<double> pairs;
+    pairs.assign(S, minus_infinity);
     for (int64_t i = 0; i < Y; ++i) {
+        if (left[i] == minus_infinity) continue;
         table.column_of<Log>(row, kind, i, true, pairs.data());
-        for (int64_t j = 0; j < Y; ++j) sum[i * S + j] += std::exp(left[i] + pairs[j] + right[j]);
+        for (int64_t j = 0; j < S; j += 4) {
+            const Lanes p = spread(left[i]) + load(pairs.data() + j) + load(right + j);
+            if (any(~(p < spread(-708.0)))) store(sum + i * S + j, load(sum + i * S + j) + exponential(p));
+        }
     }
 }
 

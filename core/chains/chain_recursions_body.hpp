@@ -76,9 +76,8 @@ bool lift_node(const double* scores, const double* bars, double limit, int64_t Y
 
 // The same, token by token.
 template <class Semiring>
-bool lift_nodes(const double* scores, double spread_of_pairs, Lattice& lattice, double& shifts) {
+bool lift_nodes(const double* scores, double limit, Lattice& lattice, double& shifts) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
-    const double limit = safe_spread - 2 * spread_of_pairs;
     for (int64_t t = 0; t < lattice.length; ++t)
         if (!lift_node<Semiring>(scores + t * Y, nullptr, limit, Y, S, lattice.node.data() + t * S, shifts))
             return false;
@@ -109,7 +108,7 @@ template <class Semiring, class Table>
 bool forward(const double* scores, int64_t at, const Table& table, Lattice& lattice, int64_t n) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
     double shifts = 0, scales = 1, log_scales = 0, sum = 1;
-    if (!lift_nodes<Semiring>(scores, table.spread, lattice, shifts)) return false;
+    if (!lift_nodes<Semiring>(scores, node_limit(table, 2), lattice, shifts)) return false;
     for (int64_t t = 0; t < n; ++t) {
         const double* node = lattice.node.data() + t * S;
         double* alpha = lattice.alpha + t * S;
@@ -147,9 +146,7 @@ bool forward(const double* scores, int64_t at, const Table& table, Lattice& latt
         lattice.log_z = shifts + log_scales + std::log(scales) + std::log(sum);
     } else {
         const double* last = lattice.alpha + (n - 1) * S;
-        double total = Semiring::zero;
-        for (int64_t y = 0; y < Y; ++y) total = Semiring::fold(total, last[y], Semiring::one);
-        lattice.log_z = total + shifts;
+        lattice.log_z = total<Semiring>(last, Y, S) + shifts;
     }
     return true;
 }
@@ -178,8 +175,7 @@ bool sequence_marginals(const double* scores, int64_t at, const Table& table, La
         table.template step<Semiring>(here, at + t, true, beta);
     }
     const double* last = lattice.alpha + window.last * S;
-    double mass = Semiring::zero;
-    for (int64_t y = 0; y < Y; ++y) mass = Semiring::fold(mass, last[y], beta[y]);
+    const double mass = sum_of_products<Semiring>(last, beta, Y);
     if (Semiring::scaled && !(mass > smallest_sum)) return false;
     lattice.share = Semiring::scaled ? 1 / mass : mass;
     for (int64_t y = 0; y < S; ++y) beta[y] = Semiring::weighted(beta[y], weight, lattice);

@@ -9,32 +9,66 @@ struct SinglePairs {
     bool loses_digits;  // whether some pair leaves less than `cancellation_limit` of what there is without it
 };
 
-// Corrects a product with the matrix at the targets of single pairs. sum_anew(target) computes the whole sum for one.
-template <class Semiring, class SumAnew>
-void correct_singles(const double* left, const SinglePairs& pairs, bool back, double* out, SumAnew&& sum_anew) {
-    const auto base = [&](int64_t e) { return pairs.base ? pairs.base[e] : Semiring::one; };
-    if (Semiring::scaled) {
-        for (int64_t e = 0; e < pairs.n; ++e) {
-            const int32_t x = first_of(pairs.pair[e]), y = second_of(pairs.pair[e]);
-            out[back ? x : y] += left[back ? y : x] * (pairs.lifted[e] - base(e));
-        }
-        // Where a pair takes away nearly all that the matrix has, digits would be lost.
-        if (!pairs.loses_digits) return;
-        for (int64_t e = 0; e < pairs.n; ++e) {
-            if (pairs.lifted[e] >= cancellation_limit * base(e)) continue;
-            const int32_t target = back ? first_of(pairs.pair[e]) : second_of(pairs.pair[e]);
-            out[target] = sum_anew(target);
-        }
-        return;
+// Whole sums anew for some labels at the other end. base_column(target, column) has all pairs without the single ones.
+template <class Semiring, class BaseColumn>
+void sum_anew(std::vector<int32_t>& targets, const double* left, const SinglePairs& pairs, bool back, int64_t n_labels,
+              double* out, BaseColumn&& base_column) {
+    if (targets.empty()) return;
+    thread_local std::vector<double> columns;
+    thread_local std::vector<int32_t> place;  // of a target among the columns, −1 for the others
+    std::sort(targets.begin(), targets.end());
+    targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+    columns.resize(targets.size() * n_labels);
+    place.assign(n_labels, -1);
+    for (size_t k = 0; k < targets.size(); ++k) {
+        place[targets[k]] = static_cast<int32_t>(k);
+        base_column(targets[k], columns.data() + k * n_labels);
     }
     for (int64_t e = 0; e < pairs.n; ++e) {
         const int32_t x = first_of(pairs.pair[e]), y = second_of(pairs.pair[e]);
-        const int32_t source = back ? y : x, target = back ? x : y;
-        // A maximum that another pair attains stays what it is; one that this pair attained must be found anew.
-        const bool lost = Semiring::shifted || (pairs.lifted[e] < base(e) && left[source] + base(e) >= out[target]);
-        if (lost) out[target] = sum_anew(target);
-        else out[target] = std::max(out[target], left[source] + pairs.lifted[e]);
+        const int64_t k = place[back ? x : y];
+        if (k >= 0) columns[k * n_labels + (back ? y : x)] = pairs.lifted[e];
     }
+    for (size_t k = 0; k < targets.size(); ++k)
+        out[targets[k]] = sum_of_products<Semiring>(left, columns.data() + k * n_labels, n_labels);
+}
+
+// log(exp(a) + exp(b)), and log(exp(a) − exp(b)) for a > b.
+inline double log_add(double a, double b) {
+    const double high = a > b ? a : b, low = a > b ? b : a;
+    return low == minus_infinity ? high : high + std::log1p(std::exp(low - high));
+}
+inline double log_subtract(double a, double b) { return a + std::log1p(-std::exp(b - a)); }
+
+// Corrects a product with the matrix at the targets of single pairs; where that would not be exact, sums are taken
+// anew, from base_column (see `sum_anew`).
+template <class Semiring, class BaseColumn>
+void correct_singles(const double* left, const SinglePairs& pairs, bool back, int64_t n_labels, double* out,
+                     BaseColumn&& base_column) {
+    const auto base = [&](int64_t e) { return pairs.base ? pairs.base[e] : Semiring::one; };
+    thread_local std::vector<int32_t> lost;  // targets
+    lost.clear();
+    for (int64_t e = 0; e < pairs.n; ++e) {
+        const int32_t x = first_of(pairs.pair[e]), y = second_of(pairs.pair[e]);
+        const int32_t source = back ? y : x, target = back ? x : y;
+        if constexpr (Semiring::scaled) {
+            out[target] += left[source] * (pairs.lifted[e] - base(e));
+        } else if constexpr (Semiring::shifted) {
+            if (pairs.lifted[e] > base(e))
+                out[target] = log_add(out[target], left[source] + log_subtract(pairs.lifted[e], base(e)));
+            else if (pairs.lifted[e] != base(e)) lost.push_back(target);
+        } else {
+            // A maximum that another pair attains stays what it is; one that this pair attained must be found anew.
+            if (pairs.lifted[e] < base(e) && left[source] + base(e) >= out[target]) lost.push_back(target);
+            else out[target] = std::max(out[target], left[source] + pairs.lifted[e]);
+        }
+    }
+    // Where a pair takes away nearly all that the matrix has, digits would be lost.
+    if (Semiring::scaled && pairs.loses_digits)
+        for (int64_t e = 0; e < pairs.n; ++e)
+            if (!(pairs.lifted[e] >= cancellation_limit * base(e)))
+                lost.push_back(back ? first_of(pairs.pair[e]) : second_of(pairs.pair[e]));
+    sum_anew<Semiring>(lost, left, pairs, back, n_labels, out, base_column);
 }
 
 // The scores of label pairs, lifted into a semiring: matrices with rows padded to the vector width, also transposed,
@@ -116,24 +150,14 @@ struct PairTable {
         const int64_t first = shape->single_start[row], n = shape->single_start[row + 1] - first;
         const SinglePairs pairs{shape->single + first, singles.data() + first, base.data() + first, n,
                                 loses_digits[row] != 0};
-        correct_singles<Semiring>(left, pairs, back, out,
-                                  [&](int64_t target) { return at_target<Semiring>(left, row, kind, target, back); });
+        correct_singles<Semiring>(left, pairs, back, Y, out, [&](int64_t target, double* column) {
+            column_of_matrix<Semiring>(kind, target, back, column);
+        });
     }
 
-    // ⊕ over labels of left ⊗ the lifted pair, for one label at the other end.
+    // The lifted pairs with y as their second label (or, on the way back, their first), without single pairs.
     template <class Semiring>
-    double at_target(const double* left, int32_t row, int32_t kind, int64_t target, bool back) const {
-        thread_local std::vector<double> column;
-        column.resize(n_labels);
-        column_of<Semiring>(row, kind, target, back, column.data());
-        double sum = Semiring::zero;
-        for (int64_t i = 0; i < n_labels; ++i) sum = Semiring::fold(sum, left[i], column[i]);
-        return sum;
-    }
-
-    // The lifted pairs with y as their second label (or, on the way back, their first).
-    template <class Semiring>
-    void column_of(int32_t row, int32_t kind, int64_t y, bool back, double* out) const {
+    void column_of_matrix(int32_t kind, int64_t y, bool back, double* out) const {
         if (kind >= 0 && (back || !backward.empty())) {
             const double* from_matrix = (back ? into(kind) : from(kind)) + y * stride;
             std::copy(from_matrix, from_matrix + n_labels, out);
@@ -142,6 +166,12 @@ struct PairTable {
         } else {
             std::fill(out, out + n_labels, Semiring::one);
         }
+    }
+
+    // The same with them.
+    template <class Semiring>
+    void column_of(int32_t row, int32_t kind, int64_t y, bool back, double* out) const {
+        column_of_matrix<Semiring>(kind, y, back, out);
         if (row < 0) return;
         for (int64_t e = shape->single_start[row]; e < shape->single_start[row + 1]; ++e) {
             const int32_t first = first_of(shape->single[e]), second = second_of(shape->single[e]);
@@ -153,10 +183,10 @@ struct PairTable {
     template <class Semiring>
     void lift_singles(const PartScores& scores, int threads) {
         const int64_t n = shape->n_singles();
+        loses_digits.assign(shape->n_rows, 0);
         if (!n) return;
         singles.resize(n);
         base.resize(n);
-        loses_digits.assign(shape->n_rows, 0);
         constexpr int64_t grain = 256;
         const int64_t pieces = (shape->n_rows + grain - 1) / grain;
         std::vector<std::pair<double, double>> ranges(pieces, {0.0, 0.0});

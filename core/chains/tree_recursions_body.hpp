@@ -58,10 +58,11 @@ class UpwardPass {
 
     // log Z (for Max, the best score) goes to the lattice. False: scaled sums will not do.
     bool run(const double* scores) {
-        const double limit = safe_spread - 2 * table_.spread;
-        for (int64_t t = at_; t < at_ + lattice_.length; ++t)
+        for (int64_t t = at_; t < at_ + lattice_.length; ++t) {
+            const double limit = node_limit(table_, shape_.child_start[t + 1] - shape_.child_start[t] + 1);
             if (!lift_node<Semiring>(scores + t * Y_, shape_.bars_of(t), limit, Y_, S_, inside(t), shifts_))
                 return false;
+        }
         for (int64_t s = lattice_.length - 1; s >= 0; --s) {
             const int64_t t = shape_.order[at_ + s];
             if (watched())

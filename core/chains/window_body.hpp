@@ -39,17 +39,9 @@ struct WindowSteps {
             lifted[e] = Semiring::times(without[e], own[e]);
         }
         const SinglePairs pairs{row.pair.data(), lifted.data(), without.data(), n, row.loses_digits};
-        correct_singles<Semiring>(left, pairs, back, out, [&](int32_t target) {
-            std::vector<double> column(n_labels);
+        correct_singles<Semiring>(left, pairs, back, n_labels, out, [&](int32_t target, double* column) {
             for (int32_t i = 0; i < n_labels; ++i)
                 column[i] = back ? base<Semiring>(row, stride, target, i) : base<Semiring>(row, stride, i, target);
-            for (int64_t e = 0; e < n; ++e) {
-                const int32_t x = first_of(row.pair[e]), y = second_of(row.pair[e]);
-                if ((back ? x : y) == target) column[back ? y : x] = lifted[e];
-            }
-            double sum = Semiring::zero;
-            for (int64_t i = 0; i < n_labels; ++i) sum = Semiring::fold(sum, left[i], column[i]);
-            return sum;
         });
     }
 };

@@ -11,9 +11,14 @@
 // 2016): in one instance, mass goes from the worst plane a that has any to the best one b, as far as the dual grows:
 //
 //     γ = min(α_a, (h_b − h_a) / ‖Δf_b − Δf_a‖²_s),    h(y) = cost(y) − w·Δf(y).
+//
+// Steps in one instance at a time are slow where all instances share a feature with large values: what one gains, the
+// next all but takes back. So sweeps are what conjugate gradients are preconditioned with: from where the last sweeps
+// began, `advance` goes on in the direction they took, made conjugate to the direction before.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -23,7 +28,7 @@ namespace parsimon {
 class Planes {
   public:
     Planes(std::vector<double> scale, std::vector<double> mass) : scale_(std::move(scale)), w_(scale_.size(), 0.0) {
-        for (const double c : mass) instances_.push_back({{}, c, c});
+        for (const double c : mass) instances_.push_back({{}, c, c, {c, 0.0}});
     }
 
     int64_t n_instances() const { return static_cast<int64_t>(instances_.size()); }
@@ -36,7 +41,7 @@ class Planes {
         std::vector<Plane>& planes = instances_[i].planes;
         for (const Plane& known : planes)
             if (known.index == index && known.value == value && known.cost >= cost) return;
-        planes.push_back({std::move(index), std::move(value), {}, cost, 0.0, 0.0, 0.0, 0});
+        planes.push_back({std::move(index), std::move(value), {}, cost, 0.0, 0.0, 0.0, 0, {}});
         for (Plane& known : planes) {
             planes.back().products.push_back(product(planes.back(), known));
             if (&known != &planes.back()) known.products.push_back(planes.back().products.back());
@@ -51,11 +56,48 @@ class Planes {
         return gap;
     }
 
+    // Remembers where the masses are; the next `advance` starts from here.
+    void mark() {
+        for (Instance& instance : instances_) {
+            instance.way.mark = instance.gold;
+            for (Plane& plane : instance.planes) plane.way.mark = plane.mass;
+        }
+    }
+
+    // Goes on in the direction from the mark to the present masses, as far as the dual grows.
+    void advance() {
+        std::vector<double> moved = along([](const Way& way, double mass) { return mass - way.mark; });
+        const std::vector<double> before = along([](const Way& way, double) { return way.direction; });
+        const double curved = inner(before, before), beta = curved > 0 ? -inner(moved, before) / curved : 0.0;
+        each_mass([&](Way& way, double mass) { way.direction = mass - way.mark + beta * way.direction; });
+        for (size_t k = 0; k < moved.size(); ++k) moved[k] += beta * before[k];
+        double step = best_step(moved);
+        if (step > 0) {
+            keep_inside(step);
+            moved = along([](const Way& way, double) { return way.direction; });
+            step = std::min(best_step(moved), 1.0);
+        }
+        if (!(step > 0)) {
+            each_mass([](Way& way, double) { way.direction = 0; });
+            return;
+        }
+        move_along(step);
+        for (size_t k = 0; k < w_.size(); ++k) w_[k] += step * moved[k];
+    }
+
     // Drops the planes that had no mass for more than `idle` sweeps.
     void prune(int idle) {
         for (Instance& instance : instances_) {
             std::vector<char> kept;
-            for (const Plane& plane : instance.planes) kept.push_back(plane.mass > 0 || plane.idle <= idle);
+            bool moving = false;  // whether the last direction, in which masses add up, loses a part
+            for (const Plane& plane : instance.planes) {
+                kept.push_back(plane.mass > 0 || plane.idle <= idle);
+                moving = moving || (!kept.back() && plane.way.direction != 0);
+            }
+            if (moving) {
+                instance.way.direction = 0;
+                for (Plane& plane : instance.planes) plane.way.direction = 0;
+            }
             const auto forget = [&kept](auto& of_planes) {
                 size_t to = 0;
                 for (size_t j = 0; j < kept.size(); ++j)
@@ -117,17 +159,94 @@ class Planes {
     }
 
   private:
+    // How a mass moves from one `advance` to the next.
+    struct Way {
+        double mark = 0, direction = 0;
+    };
     struct Plane {
         std::vector<int32_t> index;
         std::vector<double> value;
         std::vector<double> products;  // with every plane of the instance, itself included
         double cost, mass, mass_before, height;
         int idle;
+        Way way;
     };
     struct Instance {
         std::vector<Plane> planes;
         double total, gold;  // c_i, and gold's share of it
+        Way way;             // gold's
     };
+
+    template <class Body>
+    void each_mass(Body&& body) {
+        for (Instance& instance : instances_) {
+            body(instance.way, instance.gold);
+            for (Plane& plane : instance.planes) body(plane.way, plane.mass);
+        }
+    }
+
+    // What w changes by when every plane's mass changes by change(way, mass).
+    template <class Change>
+    std::vector<double> along(Change&& change) const {
+        std::vector<double> moved(w_.size(), 0.0);
+        for (const Instance& instance : instances_)
+            for (const Plane& plane : instance.planes)
+                if (const double by = change(plane.way, plane.mass))
+                    for (size_t j = 0; j < plane.index.size(); ++j) moved[plane.index[j]] += by * plane.value[j];
+        for (size_t k = 0; k < moved.size(); ++k) moved[k] *= scale_[k];
+        return moved;
+    }
+
+    double inner(const std::vector<double>& a, const std::vector<double>& b) const {
+        double sum = 0;
+        for (size_t k = 0; k < a.size(); ++k)
+            if (scale_[k] > 0) sum += a[k] * b[k] / scale_[k];
+        return sum;
+    }
+
+    // How far the dual grows in the direction of all ways, which changes w by `moved`.
+    double best_step(const std::vector<double>& moved) const {
+        double slope = -inner(w_, moved);
+        for (const Instance& instance : instances_)
+            for (const Plane& plane : instance.planes) slope += plane.way.direction * plane.cost;
+        const double curved = inner(moved, moved);
+        if (!(slope > 0)) return 0;
+        return curved > 0 ? slope / curved : std::numeric_limits<double>::infinity();
+    }
+
+    // Directions become steps: that long, but in each instance no longer than until some mass is zero or has all of it.
+    void keep_inside(double step) {
+        for (Instance& instance : instances_) {
+            double most = step, sum = 0, size = 0;
+            for (const Plane& plane : instance.planes) {
+                sum += plane.way.direction;
+                size = std::max(size, std::abs(plane.way.direction));
+            }
+            // What one plane gets another gives, or gold, but for rounding.
+            instance.way.direction = std::abs(sum) > 1e-12 * size ? -sum : 0.0;
+            const auto bound = [&](double mass, double direction) {
+                if (direction < 0) most = std::min(most, mass / -direction);
+                if (direction > 0) most = std::min(most, std::max(instance.total - mass, 0.0) / direction);
+            };
+            bound(instance.gold, instance.way.direction);
+            for (const Plane& plane : instance.planes) bound(plane.mass, plane.way.direction);
+            if (!(most < std::numeric_limits<double>::infinity())) most = 0;
+            instance.way.direction *= most;
+            for (Plane& plane : instance.planes) plane.way.direction *= most;
+        }
+    }
+
+    // Masses move along their ways, and add up to what their instance has, without the rounding of that.
+    void move_along(double step) {
+        for (Instance& instance : instances_) {
+            double sum = instance.gold = std::max(instance.gold + step * instance.way.direction, 0.0);
+            for (Plane& plane : instance.planes)
+                sum += plane.mass = std::max(plane.mass + step * plane.way.direction, 0.0);
+            if (!(sum > 0) || sum == instance.total) continue;
+            instance.gold *= instance.total / sum;
+            for (Plane& plane : instance.planes) plane.mass *= instance.total / sum;
+        }
+    }
 
     template <class Wanted>
     int64_t count(Wanted&& wanted) const {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from parsimon.solvers import (
 )
 from toy_problems import Toy, make_toy
 
+T = TypeVar("T")
 TOYS = {
     "plain": make_toy(1, lengths=(3, 1, 0, 3, 2)),
     "real values": make_toy(2, lengths=(3, 2, 2), real=True),
@@ -72,6 +74,16 @@ def set_up(toy: Toy, make_penalty: Any, loss: str = "log") -> InMemoryProblem:
 def solve(solver: Any, problem: InMemoryProblem, start: Weights | None = None, **watch: Any) -> Result:
     begin = start if start is not None else Weights.zeros(problem.n_features)
     return drive(solver, problem, begin, Monitor(**{"max_iter": 1000, **watch}))
+
+
+def ended(work: Generator[Any, None, T]) -> T:
+    """What work that pauses now and then comes to."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            value: T = end.value
+            return value
 
 
 def by_scipy(problem: InMemoryProblem) -> float:

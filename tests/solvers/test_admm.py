@@ -117,9 +117,9 @@ def test_as_in_the_paper() -> None:
     M[np.arange(len(tokens)), tokens] = 1
     v = u = np.zeros(len(tokens))
     cuts = np.cumsum([len(each) for each in toy.lists])[:-1]
-    for number, step in enumerate(
-        ADMM(stopping="paper", rho=rho, tol=0.0).iterate(problem, Weights.zeros(d + 1))
-    ):
+    solver = ADMM(stopping="paper", rho=rho, tol=0.0)
+    steps = (step for step in solver.iterate(problem, Weights.zeros(d + 1)) if step.whole)
+    for number, step in enumerate(steps):
         w = step.weights.dense()
         # The w step minimises loss + l1 + ρ/2 ‖Mw − v − u/ρ‖²: no violation but for its tolerance.
         gradient = problem.loss_and_gradient(w)[1] + rho * M.T @ (M @ w - v - u / rho)

@@ -9,7 +9,7 @@ from group_toys import crossing
 from parsimon.penalties import L1, ElasticNet, L1Ball, OverlappingGroupLasso
 from parsimon.solvers import FISTA, Status, WorkingSet
 from parsimon.solvers.fista import Lipschitz, Place, proximal_step, with_momentum
-from solver_toys import TOYS, every_toy, solve
+from solver_toys import TOYS, ended, every_toy, solve
 from toy_problems import Toy
 
 
@@ -20,7 +20,7 @@ def test_a_step_minimises_a_parabola_that_lies_above_the_loss(toy: Toy, begin: f
     problem = toy.problem("log", ElasticNet(0.3, 0.1))
     y = random.normal(size=problem.n_features)
     ahead, steps, lipschitz = Place(y, *problem.loss_and_gradient(y)), np.ones(len(y)), Lipschitz(begin)
-    new, step, used = proximal_step(problem, ahead, steps, lipschitz)
+    new, step, used = ended(proximal_step(problem, ahead, steps, lipschitz))
     assert new is not None
     np.testing.assert_allclose(step, steps / lipschitz.value)
     assert lipschitz.value == begin * 2 ** (used - 1)  # doubled until the parabola lay above the loss
@@ -80,7 +80,7 @@ def test_momentum_is_worth_its_evaluations() -> None:
     x, lipschitz = np.zeros(problem.n_features), Lipschitz()
     steps = problem.penalty.even_steps(1 / (problem.evaluate(x, curvature=True).curvature + 1.0))
     for _ in range(len(result.history)):
-        new, _, _ = proximal_step(problem, Place(x, *problem.loss_and_gradient(x)), steps, lipschitz)
+        new, _, _ = ended(proximal_step(problem, Place(x, *problem.loss_and_gradient(x)), steps, lipschitz))
         assert new is not None
         x = new.x
     assert problem.objective(x) > result.objective * (1 + 1e-9)

@@ -10,7 +10,7 @@ import pytest
 from parsimon.penalties import L2, KLNorm
 from parsimon.solvers import FISTA, LBFGS, Status, Weights
 from parsimon.solvers.lbfgs import Everywhere, InverseHessian, SmoothTerms, backtrack
-from solver_toys import TOYS, every_toy, solve
+from solver_toys import TOYS, ended, every_toy, solve
 from toy_problems import Toy
 
 N = 7
@@ -90,12 +90,12 @@ def test_the_line_search_halves_the_step_until_the_objective_falls_enough() -> N
     def slope(point: Any) -> float:
         return 2.0 * float(point[0] - 1.0)
 
-    found = backtrack(evaluate, 1.0, slope, 8.0)
+    found = ended(backtrack(evaluate, 1.0, slope, 8.0))
     assert found is not None
     value, point, gradient, tried = found
     assert (value, point[0], gradient[0], tried) == (0.0, 0.0, 0.0, 4)  # 8, 4 and 2 do not do, 1 does
-    assert backtrack(evaluate, -1.0, slope, 8.0) is None
-    undefined = backtrack(lambda step: (np.nan, np.zeros(1), np.zeros(1)), 1.0, slope, 1.0)
+    assert ended(backtrack(evaluate, -1.0, slope, 8.0)) is None
+    undefined = ended(backtrack(lambda step: (np.nan, np.zeros(1), np.zeros(1)), 1.0, slope, 1.0))
     assert undefined is None
 
 

@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 
 from parsimon.problem import Violated
 from parsimon.solvers.margin_program import MarginProgram
+from solver_toys import ended
 
 N_FEATURES, N_INSTANCES = 9, 4
 
@@ -54,7 +55,7 @@ def test_the_optimum_is_that_of_the_program_written_out(seed: int, strength: flo
     l1, mass = strength * random.uniform(0.5, 2.0, N_FEATURES), random.uniform(0.5, 2.0, N_INSTANCES)
     program = MarginProgram(l1, mass)
     assert program.add(as_found(instance, cost, difference), np.ones(len(cost), bool)) == len(cost)
-    vertex = program.solve()
+    vertex = ended(program.solve())
     assert objective(vertex, l1, mass) == pytest.approx(
         by_scipy(l1, mass, instance, cost, difference), rel=1e-8
     )
@@ -76,7 +77,7 @@ def test_rows_may_come_a_few_at_a_time() -> None:
         some = slice(first, first + 10)
         program.add(as_found(instance[some], cost[some], difference[some]), np.ones(10, bool))
         upto = slice(0, first + 10)
-        values.append(objective(program.solve(), l1, mass))
+        values.append(objective(ended(program.solve()), l1, mass))
         assert values[-1] == pytest.approx(
             by_scipy(l1, mass, instance[upto], cost[upto], difference[upto]), rel=1e-8
         )
@@ -98,17 +99,17 @@ def test_rows_that_are_slack_for_long_are_forgotten_and_change_nothing() -> None
     l1, mass = np.full(N_FEATURES, 0.2), np.ones(N_INSTANCES)
     program = MarginProgram(l1, mass)
     program.add(as_found(instance, cost, difference), np.ones(30, bool))
-    before = program.solve()
+    before = ended(program.solve())
     program.forget(1)
     assert program.n_rows == 30  # they have been slack once only
-    program.solve()
+    ended(program.solve())
     program.forget(1)
     assert before.n_support <= program.n_rows < 30
-    after = program.solve()
+    after = ended(program.solve())
     assert objective(after, l1, mass) == pytest.approx(objective(before, l1, mass), rel=1e-9)
     forgotten = 30 - program.n_rows
     assert program.add(as_found(instance, cost, difference), np.ones(30, bool)) == forgotten
-    assert objective(program.solve(), l1, mass) == pytest.approx(objective(before, l1, mass), rel=1e-9)
+    assert objective(ended(program.solve()), l1, mass) == pytest.approx(objective(before, l1, mass), rel=1e-9)
 
 
 def test_columns_that_were_there_before_their_rows() -> None:
@@ -117,13 +118,13 @@ def test_columns_that_were_there_before_their_rows() -> None:
     program = MarginProgram(l1, mass)
     program.add_weights(np.array([0, 5]), np.array([1.0, -1.0]))
     program.add(as_found(instance, cost, difference), np.ones(14, bool))
-    assert objective(program.solve(), l1, mass) == pytest.approx(
+    assert objective(ended(program.solve()), l1, mass) == pytest.approx(
         by_scipy(l1, mass, instance, cost, difference), rel=1e-8
     )
 
 
 def test_without_rows_nothing_is_learnt() -> None:
-    vertex = MarginProgram(np.ones(N_FEATURES), np.ones(N_INSTANCES)).solve()
+    vertex = ended(MarginProgram(np.ones(N_FEATURES), np.ones(N_INSTANCES)).solve())
     assert not vertex.weights.any()
     assert not vertex.slack.any()
     assert (vertex.offset, vertex.n_support) == (0.0, 0)

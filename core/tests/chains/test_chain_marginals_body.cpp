@@ -73,6 +73,35 @@ TEST("scores too far apart for scaled sums are summed in logs, next to sequences
     }
 }
 
+TEST("labels that lie far apart while their pairs do not, so that what is lost does not matter") {
+    for (const double times : {100.0, 400.0, 1e4, 1e6})
+        for (const double pairs : {1.0, 25.0, 140.0}) {
+            Chains c(ragged, 3, 2, 2.0, 48, true, 2);
+            for (double& x : c.node) x *= times;
+            for (double& x : c.pair) x *= pairs;
+            for (double& x : c.single_score) x *= pairs;
+            check_marginals(c, 1e-9);
+        }
+    // A label that loses by a hair less than its neighbours' pairs can give back.
+    for (const double apart : {280.0, 299.0, 301.0, 350.0, 700.0}) {
+        Chains c({3}, 2, 1, 0.0, 49);
+        c.pair = {0, -apart, -apart, 0};
+        c.node = {0, -900, -2 * apart + 1, 0, 0, -900};
+        check_marginals(c, 1e-9);
+    }
+}
+
+TEST("sums in logs: every width of the vector loops, single pairs, and sums taken anew") {
+    for (const int32_t labels : {1, 5, 8, 9, 13, 17, 33, 39})
+        for (const int rows : {0, 2}) {
+            Chains c({2, 1, 2, 2}, labels, 2, 2.0, labels, false, rows);
+            for (double& x : c.node) x *= 100;
+            for (double& x : c.pair) x *= 300;
+            for (size_t e = 0; e < c.single_score.size(); ++e) c.single_score[e] *= e % 3 ? 300 : 1e-6;
+            check_marginals(c, 1e-9);
+        }
+}
+
 TEST("forbidden labels and pairs") {
     Chains c(ragged, 3, 2, 2.0, 43);
     c.pair[1] = c.pair[5] = c.pair[9] = -infinity;
@@ -135,6 +164,25 @@ TEST("large scores and long sequences stay exact") {
             CHECK_NEAR(m.node[3 * (length / 2)], 1 / (1 + 2 * std::exp(-1.0)), 1e-12);
             CHECK_NEAR(std::accumulate(m.pair.begin(), m.pair.end(), 0.0), static_cast<double>(length - 1), 1e-10);
         }
+    }
+}
+
+TEST("long sequences in logs stay exact") {
+    // Tokens are independent, as all pairs are alike but for one that is next to impossible wherever it could be had.
+    const int64_t length = 100000;
+    Chains c({length}, 3, 1, 0.0, 47);
+    c.pair = {0, 0, 0, 0, 0, 0, 0, 0, -1000};
+    for (int64_t t = 0; t < length; ++t) {
+        const double a = t % 2 ? 500.0 : -500.0;
+        c.node[t * 3] = c.node[t * 3 + 1] = a;
+        c.node[t * 3 + 2] = a - 100;
+    }
+    for (const Kernels* table : {&baseline_kernels(), &kernels()}) {
+        const Marginals m = computed(*table, c, 2);
+        CHECK(m.feasible);
+        CHECK_NEAR(m.log_z[0], static_cast<double>(length) * std::log(2.0), 1e-11);
+        for (const int64_t t : {int64_t{0}, length / 2, length - 1}) CHECK_NEAR(m.node[3 * t], 0.5, 1e-9);
+        CHECK_NEAR(m.pair[1], static_cast<double>(length - 1) / 4, 1e-9);
     }
 }
 

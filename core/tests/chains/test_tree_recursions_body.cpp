@@ -47,3 +47,13 @@ TEST("marginals of trees with scores that need logarithms, and with forbidden pa
         check_marginals({5, 3, 3.0, seed, 0.3});
     }
 }
+
+TEST("marginals of trees whose nodes lie far apart while pairs do not, and of nodes with many children") {
+    for (uint32_t seed = 0; seed < 8; ++seed)
+        for (const double pairs : {1.0, 40.0, 90.0}) {
+            RandomTree tree{6, 3, 1.0, seed};
+            for (double& x : tree.node) x *= 800;
+            for (double& x : tree.pair) x *= pairs;
+            check_marginals(tree);
+        }
+}

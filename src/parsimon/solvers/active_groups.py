@@ -104,7 +104,12 @@ class ActiveGroups:
         scale, evaluations, before = -1.0, 0, np.inf
         while True:
             used = 0
-            for number, step in enumerate(FISTA(tol=0.0).iterate(problem, weights, learnt, known)):
+            number = -1
+            for step in FISTA(tol=0.0).iterate(problem, weights, learnt, known):
+                if not step.whole:
+                    yield step
+                    continue
+                number += 1
                 kkt = np.inf if step.kkt is None else step.kkt
                 if scale < 0:
                     scale = scale_at_zero(problem) if self.tol > 0 and weights.values.any() else kkt
@@ -119,7 +124,12 @@ class ActiveGroups:
             if GROUP_NORMS.of(problem).norm != 2:  # an L∞ norm has kinks everywhere
                 known = None
                 continue
-            for number, step in enumerate(self._within(problem, weights)):
+            number = -1
+            for step in self._within(problem, weights):
+                if not step.whole:
+                    yield step
+                    continue
+                number += 1
                 weights, used = step.weights, step.evaluations
                 if number:
                     yield replace(step, evaluations=evaluations + used)
@@ -162,9 +172,14 @@ class ActiveGroups:
         steps = quasi_newton(
             narrow.with_penalty(smooth), begin, region, InverseHessian(self.memory), tol=0.0, name=self.name
         )
-        for number, step in enumerate(steps):
+        number = -1
+        for step in steps:
             values = np.zeros(problem.n_features)
             values[features] = step.weights.values
+            if not step.whole:
+                yield step.within(Weights(values, None, problem.n_features))
+                continue
+            number += 1
             yield replace(step, weights=Weights(values, None, problem.n_features), kkt=None, status=None)
             vanishing = penalty.groups.norms(values)[alive] < VANISHING * first[alive]
             if step.status is not None or number >= self.newton or np.any(vanishing & (first[alive] > 0)):

@@ -12,7 +12,7 @@ The w step is a proximal Newton method that goes on from where it was; v and u a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, get_args
 
@@ -25,7 +25,7 @@ from parsimon.penalties.elastic_net import ElasticNet
 from parsimon.penalties.group_lasso import Split
 from parsimon.penalties.pulled import Pulled
 from parsimon.problem import Problem
-from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.base import Iterate, Status, paused
 from parsimon.solvers.capabilities import COORDINATES, SMOOTH_LOSS, SPLIT, Requires
 from parsimon.solvers.certificate import SplitDual, split_lower_bound
 from parsimon.solvers.proximal_newton import Point, newton_step
@@ -205,14 +205,17 @@ class ADMM:
     def _paper(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         now, split, copies = self.prepare(problem, start)
         evaluations = 1
+        here = Iterate(start, np.inf, evaluations, whole=False)
         while True:
             before = now.w
-            now, used = minimise(problem.with_penalty(copies.pull(split.net)), now, PAPER_TOL)
+            now, used = yield from paused(
+                minimise(problem.with_penalty(copies.pull(split.net)), now, PAPER_TOL), here
+            )
             evaluations += used
             copies.update(now.w)
             change = _ratio(np.linalg.norm(now.w - before), np.linalg.norm(now.w))
             status = Status.CONVERGED if change <= self.tol else None
-            yield Iterate(
+            reached = Iterate(
                 Weights(now.w, None, problem.n_features),
                 now.loss + split.net.value(now.w) + copies.value,
                 evaluations,
@@ -220,15 +223,19 @@ class ADMM:
                 status=status,
                 relevance=copies.relevance(),
             )
+            yield reached
             if status is not None:
                 return
+            here = reached.within()
 
     def _certified(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         now, split, copies = self.prepare(problem, start)
         evaluations, floor, rounds, wait, tol = 1, -np.inf, 0, 0, FIRST_TOL
         best: Iterate | None = None
+        here = Iterate(start, np.inf, evaluations, whole=False)
         while True:
-            now, used = minimise(problem.with_penalty(copies.pull(split.net)), now, tol)
+            step = minimise(problem.with_penalty(copies.pull(split.net)), now, tol)
+            now, used = yield from paused(step, here if best is None else best.within())
             evaluations, rounds, wait = evaluations + used, rounds + 1, wait + 1
             residuals = copies.update(now.w)
             objective = now.loss + split.net.value(now.w) + copies.value
@@ -258,14 +265,18 @@ class ADMM:
                 wait = 0
 
 
-def minimise(problem: Problem, start: Point, tol: float) -> tuple[Point, int]:
-    """The w step: Newton steps until one lowers the objective by less than `tol` of it; with their number."""
+def minimise(problem: Problem, start: Point, tol: float) -> Generator[None, None, tuple[Point, int]]:
+    """The w step: Newton steps until one lowers the objective by less than `tol` of it; with their number.
+
+    Pauses after each.
+    """
     now, objective = start, start.loss + problem.penalty.value(start.w)
     for steps in range(NEWTON_STEPS):
         violation = problem.penalty.violation(now.w, now.gradient)
-        new = newton_step(problem, now, violation, SOLVED)
+        new = yield from newton_step(problem, now, violation, SOLVED)
         if new is None:
             return now, steps
+        yield
         before, now = objective, new
         objective = new.loss + problem.penalty.value(new.w)
         if before - objective <= tol * abs(objective):

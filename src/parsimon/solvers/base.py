@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from parsimon.penalties.base import Penalty
 from parsimon.problem import Problem
 from parsimon.solvers.capabilities import Capability, first_missing
 from parsimon.weights import Weights
+
+T = TypeVar("T")
 
 
 class Status(Enum):
@@ -33,7 +35,11 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Iterate:
-    """Where a solver is after a step. `kkt` is only given when it covers all features."""
+    """Where a solver is after a step. `kkt` is only given when it covers all features.
+
+    An iterate that is not `whole` is where a solver is within a step: its objective may be that of another problem. It
+    is yielded after every pass over the data, so that the driver can look at the clock and for Ctrl-C.
+    """
 
     weights: Weights
     objective: float
@@ -50,6 +56,22 @@ class Iterate:
     relevance: Array | None = field(
         default=None, repr=False
     )  # the norm of every group's copies of its weights
+    whole: bool = True
+
+    def within(self, weights: Weights | None = None) -> Iterate:
+        """The same within a step, perhaps with other weights."""
+        return replace(self, weights=weights or self.weights, whole=False, status=None)
+
+
+def paused(work: Generator[None, None, T], here: Iterate) -> Generator[Iterate, None, T]:
+    """Work within a step, which pauses now and then: wherever it does, where the solver is is yielded."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+        yield here
 
 
 @dataclass(frozen=True)
@@ -163,7 +185,10 @@ class Solver(Protocol):
         ...
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields ever better iterates; ends after one whose `status` is set."""
+        """Yields ever better iterates; ends after one whose `status` is set.
+
+        If a step takes more than a pass over the data, it yields iterates that are not `whole` in between.
+        """
         ...
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from parsimon.arrays import Array
 from parsimon.problem import Problem, Violated
 from parsimon.solvers.adaptive import Adaptive, Rounds
-from parsimon.solvers.base import Iterate, Status
+from parsimon.solvers.base import Iterate, Status, paused
 from parsimon.solvers.capabilities import HINGE_LOSS, MARGINS, PROX, PURE_L1, Requires
 from parsimon.solvers.certificate import lower_bound
 from parsimon.solvers.frank_wolfe import FrankWolfe
@@ -49,6 +49,7 @@ class CuttingPlane:
     between: tuple[float, ...] = (0.1, 0.3)
     idle: int = 5
     name: ClassVar[str] = "cutting-plane"
+    validate_every: ClassVar[int] = 1
     requires: ClassVar[Requires] = (HINGE_LOSS, PROX, PURE_L1, MARGINS)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
@@ -69,16 +70,18 @@ class CuttingPlane:
                 evaluations += 1
                 if objective < lowest:
                     lowest, inside = objective, point
+                yield Iterate(Weights(inside, None, problem.n_features), lowest, evaluations, whole=False)
             gap = lowest - floor
             close = gap <= self.tol * abs(lowest)
             status = Status.CONVERGED if close else Status.STALLED if number and not added else None
             weights = Weights(inside, None, problem.n_features).nonzero()
-            yield Iterate(
+            now = Iterate(
                 weights, lowest, evaluations, gap=gap, phase=self.name, support=support, status=status
             )
+            yield now
             if status is not None:
                 return
-            vertex = program.solve()
+            vertex = yield from paused(program.solve(), now.within())
             w, slack, support = vertex.weights, vertex.slack, vertex.n_support
             floor = max(floor, lower_bound(vertex.offset, -vertex.pull, penalty))
             program.forget(self.idle)

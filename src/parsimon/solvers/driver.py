@@ -118,7 +118,15 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
     status: Status | None = None
     # BLAS with one thread: its sums must not depend on how many processors there are.
     with interruptible() as interrupted, threadpool_limits(1, user_api="blas"):
-        for last in _computable(solver.iterate(problem, start)):
+        for here in _computable(solver.iterate(problem, start)):
+            if not here.whole:
+                status = _cut_short(watch, interrupted.is_set())
+                if status is None:
+                    continue
+                here = lowest(problem, start, last, here)
+                if here is last:
+                    break
+            last = here
             number = len(watch.history) - first
             event = _observe(watch, last, number)
             for callback in watch.callbacks:
@@ -127,7 +135,7 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
             if watch.checkpoint is not None and now - last_checkpoint >= watch.checkpoint_every:
                 keep(watch, last.weights)
                 last_checkpoint = time.perf_counter()
-            status = last.status or _stop(watch, number, interrupted.is_set())
+            status = status or last.status or _stop(watch, number, interrupted.is_set())
             if status is not None:
                 break
     assert last is not None, "a solver yields at least once"
@@ -146,6 +154,31 @@ def _computable(iterates: Iterator[Iterate]) -> Iterator[Iterate]:
             yield iterate
     except (OverflowError, FloatingPointError) as error:
         raise ParsimonError(f"{error}; {TOO_LARGE}.") from None
+
+
+def lowest(problem: Problem, start: Weights, whole: Iterate | None, within: Iterate) -> Iterate:
+    """The lower one of the last whole iterate and one within a step, whose objective is not known yet.
+
+    Where there is no whole iterate, the start takes its place, unless the loss is smallest where nothing is learnt.
+    """
+    if whole is not None and within.weights is whole.weights:
+        return whole
+    here = evaluated(problem, within, within.weights)
+    if whole is None and not problem.loss.trivial_at_zero:
+        whole = evaluated(problem, within, start)
+    if whole is None:
+        return here
+    if whole.objective <= here.objective:
+        return whole
+    return here if whole.gap is None else replace(here, gap=whole.gap - (whole.objective - here.objective))
+
+
+def evaluated(problem: Problem, within: Iterate, weights: Weights) -> Iterate:
+    """A whole iterate with these weights."""
+    some = weights.nonzero()
+    assert some.features is not None
+    objective = problem.restrict(some.features).objective(some.values)
+    return replace(within, weights=some, objective=objective, kkt=None, gap=None, whole=True)
 
 
 def _observe(watch: Monitor, iterate: Iterate, number: int) -> Event:
@@ -205,6 +238,13 @@ def _stop(watch: Monitor, iteration: int, interrupted: bool) -> Status | None:
         return Status.DEVELOPMENT
     if watch.max_iter is not None and iteration >= watch.max_iter:
         return Status.ITERATIONS
+    return _cut_short(watch, interrupted)
+
+
+def _cut_short(watch: Monitor, interrupted: bool) -> Status | None:
+    """What may stop a solver within a step, too."""
+    if interrupted:
+        return Status.INTERRUPTED
     if watch.time_limit is not None and time.perf_counter() - watch.started >= watch.time_limit:
         return Status.TIME
     return None

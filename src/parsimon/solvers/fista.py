@@ -9,7 +9,7 @@ within a group all are alike, or its proximal operator would have no closed form
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ import numpy as np
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Evaluation, Problem
-from parsimon.solvers.base import Iterate, Status, residual, scale_at_zero
+from parsimon.solvers.base import Iterate, Status, paused, residual, scale_at_zero
 from parsimon.solvers.capabilities import PROX, SMOOTH_LOSS, Requires
 from parsimon.weights import Weights
 
@@ -84,7 +84,8 @@ class FISTA:
             yield now
             if status is not None:
                 return
-            new, step, used = proximal_step(problem, ahead, steps, lipschitz)
+            trying = proximal_step(problem, ahead, steps, lipschitz)
+            new, step, used = yield from paused(trying, now.within())
             evaluations += used
             reached = np.inf if new is None else new.loss + penalty.value(new.x)
             # No step is short enough, or even a plain proximal step does not get any lower.
@@ -103,10 +104,11 @@ class FISTA:
 
 def proximal_step(
     problem: Problem, ahead: Place, steps: Array, lipschitz: Lipschitz
-) -> tuple[Place | None, Array, int]:
+) -> Generator[None, None, tuple[Place | None, Array, int]]:
     """x⁺ with f(x⁺) ≤ f(y) + ∇f(y)·d + ½ Σ_k d_k²/step_k, d = x⁺ − y (Beck & Teboulle 2009, eq. 2.5).
 
-    L is doubled until that holds. Returns the step and the number of evaluations, too; None if L has become too large.
+    L is doubled until that holds, with a pause each time. Returns the step and the number of evaluations, too; None if
+    L has become too large.
     """
     used = 0
     while True:
@@ -121,6 +123,7 @@ def proximal_step(
         lipschitz.value *= 2
         if lipschitz.value > LARGEST:
             return None, step, used
+        yield
 
 
 def with_momentum(

@@ -12,7 +12,7 @@ between them without asking the structure again (Osokin et al. 2016; see core/ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import ClassVar
@@ -60,6 +60,7 @@ class FrankWolfe:
     idle: int = 20
     seed: int = 0
     name: ClassVar[str] = "frank-wolfe"
+    validate_every: ClassVar[int] = 1
     requires: ClassVar[Requires] = (HINGE_LOSS, PROX, SQUARES, MARGINS)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
@@ -79,7 +80,7 @@ class FrankWolfe:
         best: Iterate | None = None
         floor, checked = -np.inf, 0
         for epoch in count(1):
-            gap = self._epoch(dual)
+            gap = yield from self._epoch(dual, best)
             known = np.inf if best is None else best.objective
             if gap <= self.tol * known or epoch >= 2 * checked:  # worth a look at all instances
                 checked = epoch
@@ -103,14 +104,30 @@ class FrankWolfe:
             if status is not None:
                 return
 
-    def _epoch(self, dual: MarginDual) -> float:
-        """Every chunk once; returns the sum of the gaps, each as of when its chunk was visited."""
+    def _epoch(self, dual: MarginDual, best: Iterate | None) -> Generator[Iterate, None, float]:
+        """Every chunk once, then the outputs that are known; yields in between.
+
+        Returns the sum of the gaps, each as of when its chunk was visited.
+        """
         planes, gap = dual.planes, 0.0
+        planes.mark()
         for c in dual.random.permutation(len(dual.chunks)):
             for found in dual.chunks[c].most_violated(planes.weights()):
                 planes.add(found.instances, found.cost, found.vectors)
                 gap += planes.sweep(found.instances, self.steps)
+        yield within(dual, best)
         for _ in range(self.cached):
             planes.sweep(dual.random.permutation(dual.n_instances), self.steps)
+            planes.advance()
+            planes.mark()
+            yield within(dual, best)
         planes.prune(self.idle)
         return gap
+
+
+def within(dual: MarginDual, best: Iterate | None) -> Iterate:
+    """The best iterate so far, within an epoch; before there is one, the weights of the dual."""
+    if best is not None:
+        return best.within()
+    w = dual.planes.weights().copy()
+    return Iterate(Weights(w, None, len(w)), np.inf, 0, phase=FrankWolfe.name, whole=False)

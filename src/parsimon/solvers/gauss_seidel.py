@@ -126,11 +126,18 @@ class GaussSeidel:
         known = Evaluation(there.loss, there.gradient[places], there.curvature[places])
         first = Weights(weights.values[places], None, len(places))
         rest = free.seen.penalty.value(free.all_weights(np.zeros(len(places))))
-        for number, step in enumerate(inner.iterate(free, first, inner.new_memory(), known), start=1):
+        number = 0
+        for step in inner.iterate(free, first, inner.new_memory(), known):
+            moved = replace(weights, values=free.all_weights(step.weights.values))
+            if not step.whole:
+                yield step.within(moved)
+                continue
+            number += 1
             solved = step.kkt is not None and step.kkt <= SOLVED * self.tol * scale
             ended = solved or step.status is not None
-            if ended or number % PATIENCE == 0:
-                moved = replace(weights, values=free.all_weights(step.weights.values))
+            if not ended and number % PATIENCE:
+                yield step.within(moved)
+            else:
                 now = replace(seen, weights=moved, objective=step.objective + rest, kkt=None)
                 yield replace(now, evaluations=evaluations + step.evaluations, gap=None)
             if ended:

@@ -103,7 +103,12 @@ class Grafting:
         first = Weights(now.weights.values, None, len(features))
         view, before = now.view, now.evaluations
         known = Evaluation(view.loss, view.gradient_of(features), narrow.diagonal(view.marginals))
-        for number, step in enumerate(inner.iterate(narrow, first, memory, known)):
+        number = -1
+        for step in inner.iterate(narrow, first, memory, known):
+            if not step.whole:
+                yield step.within(now.weights)
+                continue
+            number += 1
             if number == 0:
                 continue
             now.weights = replace(now.weights, values=step.weights.values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -12,7 +12,7 @@ import numpy as np
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Evaluation, Problem
-from parsimon.solvers.base import Iterate, Status, scale_at_zero
+from parsimon.solvers.base import Iterate, Status, paused, scale_at_zero
 from parsimon.solvers.capabilities import PROX, SEPARABLE, SMOOTH_LOSS, SMOOTH_PENALTY, Requires
 from parsimon.weights import Weights
 
@@ -77,11 +77,11 @@ def backtrack(
     *,
     decrease: float = 1e-4,
     smallest: float = 1e-12,
-) -> tuple[float, Array, Array, int] | None:
+) -> Generator[None, None, tuple[float, Array, Array, int] | None]:
     """Halves the step until the objective falls enough: F(w') ≤ F(w) + decrease · slope(w').
 
     `evaluate(step)` gives objective, point and gradient there. Returns them with the number of evaluations, or
-    ``None`` when no step will do.
+    ``None`` when no step will do; pauses after each that will not.
     """
     tried = 0
     while step > smallest:
@@ -89,6 +89,7 @@ def backtrack(
         tried += 1
         if np.isfinite(value) and value <= objective + decrease * slope(point):
             return value, point, gradient, tried
+        yield
         step *= 0.5
     return None
 
@@ -150,10 +151,11 @@ def quasi_newton(
     status = Status.CONVERGED if largest <= tol * scale else None
     while True:
         weights = Weights(w, None, problem.n_features)
-        yield Iterate(weights, objective, evaluations, kkt=largest, phase=name, status=status)
+        now = Iterate(weights, objective, evaluations, kkt=largest, phase=name, status=status)
+        yield now
         if status is not None:
             return
-        found = search_line(terms, region, memory, w, objective, slope)
+        found = yield from paused(search_line(terms, region, memory, w, objective, slope), now.within())
         if found is None:
             if len(memory):  # start afresh from the steepest slope
                 memory.clear()
@@ -188,7 +190,7 @@ class SmoothTerms:
 
 def search_line(
     terms: SmoothTerms, region: Region, memory: InverseHessian, w: Array, objective: float, slope: Array
-) -> tuple[float, Array, Array, int] | None:
+) -> Generator[None, None, tuple[float, Array, Array, int] | None]:
     """A point along the quasi-Newton direction, kept within the region, where the objective falls enough."""
     direction = region.align(-memory.times(slope), slope)
     first = 1.0 if len(memory) else 1.0 / max(np.sqrt(dot(slope, slope)), SMALLEST)

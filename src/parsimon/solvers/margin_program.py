@@ -8,6 +8,7 @@ columns of their own. Rows and columns can be added, and rows deleted; HiGHS goe
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ import numpy as np
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.problem import Violated
+
+SLICE = 100  # iterations of the simplex method between two looks at the clock; well under a second, mostly
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,10 @@ class MarginProgram:
         self._l1, self._n = l1, len(mass)
         self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         self._solved = highspy.HighsModelStatus.kOptimal
+        self._unfinished = highspy.HighsModelStatus.kIterationLimit
         for name, value in (("output_flag", False), ("presolve", "off"), ("threads", 1)):
             self._highs.setOptionValue(name, value)
+        self._highs.setOptionValue("simplex_iteration_limit", SLICE)
         self._add_columns(mass, *_empty(len(mass)))
         self._place = np.full((2, len(l1)), -1)  # of μ, and of ν, among the columns
         self._feature, self._sign = np.zeros(0, np.int64), np.zeros(0)  # of every such column
@@ -81,12 +86,18 @@ class MarginProgram:
         self._idle = np.concatenate([self._idle, np.zeros(len(rows), np.int64)])
         return len(rows)
 
-    def solve(self) -> Vertex:
-        """The optimum over the rows that are there; columns come in until no weight that is missing could help."""
+    def solve(self) -> Generator[None, None, Vertex]:
+        """The optimum over the rows that are there; columns come in until no weight that is missing could help.
+
+        It can take long, so it pauses now and then.
+        """
         strategy = 1  # dual simplex: there are new rows
         while True:
             self._highs.setOptionValue("simplex_strategy", strategy)
             self._highs.run()
+            while self._highs.getModelStatus() == self._unfinished:
+                yield
+                self._highs.run()  # goes on from the basis it has
             if self._highs.getModelStatus() != self._solved:
                 status = self._highs.modelStatusToString(self._highs.getModelStatus())
                 raise ParsimonError(

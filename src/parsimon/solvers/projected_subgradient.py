@@ -3,6 +3,10 @@
 What is called a projection is the proximal operator of the penalty: for an L1 ball (`L1Ball`) it is the projection,
 found in linear time (Duchi et al. 2008), and for ρ‖w‖₁ the soft threshold α_t ρ. Both forms have the same solutions.
 
+Gradients of a feature are as large as its values, and the weights that it needs as small. So where the penalty treats
+every weight by itself, steps α_t of weight k are divided by the square of how large its feature is
+(`solvers/feature_scales.py`): as if all features had values near one, with the weights that go with these.
+
 Step sizes need no tuning. With all instances at once they are Polyak's, α = (F(w) − level)/‖g‖², as if the
 minimum were known: the level is a guess, δ below the lowest objective so far. If half of δ is gained, the guess was
 too modest, and δ grows; if that takes too long, it was too bold, and δ falls (Goffin & Kiwiel 1999; Nedić & Bertsekas
@@ -28,8 +32,9 @@ import numpy as np
 from parsimon.arrays import Array
 from parsimon.problem import Problem
 from parsimon.solvers.base import Iterate, Status
-from parsimon.solvers.capabilities import CHUNKS, MARGIN_LOSS, PROX, Requires
+from parsimon.solvers.capabilities import CHUNKS, MARGIN_LOSS, MARGINS, PROX, Requires
 from parsimon.solvers.certificate import lower_bound
+from parsimon.solvers.feature_scales import feature_scales
 from parsimon.weights import Weights
 
 
@@ -63,8 +68,8 @@ class ProjectedSubgradient:
 
     def _all_at_once(self, problem: Problem, w: Array) -> Iterator[Iterate]:
         best, lowest, floor = w, np.inf, 0.0
-        steps, plane = _Level(self.patience), _AveragePlane()
-        passes = 0
+        steps, plane = _Level(self.patience, metric(problem)), _AveragePlane()
+        passes = 1
         while True:
             loss, gradient = problem.loss_and_gradient(w)
             passes += 1
@@ -80,16 +85,17 @@ class ProjectedSubgradient:
             yield _found(problem, best, lowest, passes, floor, status)
             if status is not None:
                 return
-            w = problem.penalty.prox(w - size * gradient, size)
+            each = size * steps.metric
+            w = problem.penalty.prox(w - each * gradient, each)
 
     def _few(self, problem: Problem, w: Array, chunk: int) -> Iterator[Iterate]:
         chunks, random = CHUNKS.of(problem).chunks(chunk), np.random.default_rng(self.seed)
-        steps, mean, n_steps = _DistanceOverGradients(w), w.copy(), 0
+        steps, mean, n_steps = _DistanceOverGradients(w, metric(problem)), w.copy(), 0
         best, lowest, reference, since, passes = w, np.inf, np.inf, 0, 0
         while True:
             for c in random.permutation(len(chunks)):
                 loss, gradient = _as_if_all(chunks[c], w, len(chunks))
-                size = steps.size(w, loss, gradient)
+                size = steps.size(w, loss, gradient) * steps.metric
                 w = problem.penalty.prox(w - size * gradient, size)
                 n_steps += 1
                 mean += share(n_steps) * (w - mean)
@@ -121,6 +127,13 @@ def _found(
     return Iterate(weights, objective, passes, gap=gap, phase=ProjectedSubgradient.name, status=status)
 
 
+def metric(problem: Problem) -> Array | float:
+    """What steps of each weight are multiplied by; one where they must be alike, or features are not known."""
+    if not problem.penalty.separable or MARGINS.missing(problem) is not None:
+        return 1.0
+    return feature_scales(problem) ** -2.0
+
+
 def _as_if_all(chunk: Problem, w: Array, times: int) -> tuple[float, Array]:
     """A chunk's loss and gradient, as if all others were like it."""
     loss, gradient = chunk.loss_and_gradient(w)
@@ -134,8 +147,8 @@ class _Level:
     GAINED = 0.5  # of δ: then the guess was too modest
     FIRST_GUESS, FIRST_STEP = 0.5, 1e-3  # δ as a share of the first objective; the step before the first
 
-    def __init__(self, patience: int) -> None:
-        self.patience, self.since, self.delta = patience, 0, 0.0
+    def __init__(self, patience: int, metric: Array | float) -> None:
+        self.patience, self.metric, self.since, self.delta = patience, metric, 0, 0.0
         self.lowest, self.base, self.last = np.inf, np.inf, self.FIRST_STEP
 
     def size(self, problem: Problem, w: Array, objective: float, gradient: Array) -> float:
@@ -150,8 +163,9 @@ class _Level:
             self.base, self.since, self.delta = self.lowest, 0, self.SHRINK * self.delta
         whole = gradient
         if not problem.penalty.projection:  # the penalty's share, as a step of the size before would see it
-            whole = (w - problem.penalty.prox(w - self.last * gradient, self.last)) / self.last
-        square = float(whole @ whole)
+            step = self.last * self.metric
+            whole = (w - problem.penalty.prox(w - step * gradient, step)) / step
+        square = float(whole @ (self.metric * whole))
         if square > 0:
             self.last = (objective - (self.base - self.delta)) / square
         return self.last if square > 0 else 0.0
@@ -160,15 +174,15 @@ class _Level:
 class _DistanceOverGradients:
     """Steps that need no objective."""
 
-    def __init__(self, w: Array) -> None:
-        self.first, self.distance, self.squares = w.copy(), 0.0, 0.0
+    def __init__(self, w: Array, metric: Array | float) -> None:
+        self.first, self.metric, self.distance, self.squares = w.copy(), metric, 0.0, 0.0
 
     def size(self, w: Array, loss: float, gradient: Array) -> float:
         """How far to go."""
-        self.squares += float(gradient @ gradient)
+        self.squares += float(gradient @ (self.metric * gradient))
         if self.squares == 0:
             return 0.0
-        self.distance = max(self.distance, float(np.linalg.norm(w - self.first)))
+        self.distance = max(self.distance, float(np.linalg.norm((w - self.first) / np.sqrt(self.metric))))
         if self.distance == 0:  # a first guess: a tenth of a step that would remove the loss
             return 0.1 * loss / self.squares
         return self.distance / float(np.sqrt(self.squares))

@@ -10,7 +10,7 @@ then a line search, which needs no pass over the data, because scores move along
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from parsimon._core import descend_coordinates, dot
 from parsimon.arrays import Array, BoolArray
 from parsimon.problem import Coordinates, LinearPoint, Problem
-from parsimon.solvers.base import Iterate, Status, residual, scale_at_zero
+from parsimon.solvers.base import Iterate, Status, paused, residual, scale_at_zero
 from parsimon.solvers.capabilities import (
     COORDINATES,
     ELASTIC_OR_GROUPS,
@@ -69,8 +69,10 @@ class Point:
         return self.there.margins
 
 
-def newton_step(problem: Problem, now: Point, violation: Array, tol: float) -> Point | None:
-    """A better point, or None where no step decreases the objective at this precision."""
+def newton_step(
+    problem: Problem, now: Point, violation: Array, tol: float
+) -> Generator[None, None, Point | None]:
+    """A better point, or None where no step decreases the objective at this precision; pauses after each trial."""
     scores, penalty = COORDINATES.of(problem), problem.penalty
     delta, moved = direction(problem, now, violation, tol)
     before = penalty.value(now.w)
@@ -87,6 +89,7 @@ def newton_step(problem: Problem, now: Point, violation: Array, tol: float) -> P
         new = Point.at(scores, w, now.margins + share * moved)
         if new.loss + penalty.value(w) - now.loss - before <= SUFFICIENT * share * promised:
             return new
+        yield
         share /= 2
     return None
 
@@ -169,7 +172,7 @@ class ProximalNewton:
             yield here
             if status is not None:
                 return
-            new = newton_step(problem, now, violation, self.inner)
+            new = yield from paused(newton_step(problem, now, violation, self.inner), here.within())
             evaluations += 1
             if new is None:
                 yield replace(here, evaluations=evaluations, status=Status.STALLED)

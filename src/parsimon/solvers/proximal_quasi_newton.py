@@ -16,7 +16,7 @@ direction: that pair enters B, and the model is solved again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -25,7 +25,7 @@ import numpy as np
 from parsimon._core import descend, dot
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Evaluation, Problem
-from parsimon.solvers.base import Iterate, Status, scale_at_zero
+from parsimon.solvers.base import Iterate, Status, paused, scale_at_zero
 from parsimon.solvers.capabilities import CURVED, ELASTIC_OR_GROUPS, PROX, SEPARABLE, SMOOTH_LOSS, Requires
 from parsimon.solvers.owlqn import pseudo_gradient
 from parsimon.weights import Weights
@@ -321,7 +321,8 @@ class ProximalQuasiNewton:
             if status is not None:
                 return
             renew = pairs.taken in RENEW_AT or (steps + 1) % RENEW_EVERY == 0
-            found, used = self._step(terms, place, diagonal, pairs, renew)
+            steps_tried = self._step(terms, place, diagonal, pairs, renew)
+            found, used = yield from paused(steps_tried, here.within())
             evaluations += used
             if found is None:
                 yield replace(here, evaluations=evaluations, status=Status.STALLED)
@@ -332,10 +333,10 @@ class ProximalQuasiNewton:
 
     def _step(
         self, terms: Terms, place: Place, diagonal: Array, pairs: CurvaturePairs, renew: bool
-    ) -> tuple[Place | None, int]:
+    ) -> Generator[None, None, tuple[Place | None, int]]:
         """The minimum of the model where the objective falls enough, and after how many evaluations.
 
-        None if the model promises nothing, or if too many of its minima were rejected.
+        None if the model promises nothing, or if too many of its minima were rejected; pauses after each of these.
         """
         l1, rejected = terms.l1, 0
         while True:
@@ -355,6 +356,7 @@ class ProximalQuasiNewton:
                 pairs.damping *= 2
             if rejected > MOST_REJECTIONS:
                 return None, rejected
+            yield
 
     def _relax(self, pairs: CurvaturePairs) -> None:
         """Damps less, as the model was right at once."""

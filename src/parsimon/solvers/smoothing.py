@@ -7,7 +7,7 @@ The loss T log Σ exp((s + cost)/T) is smooth, so every solver for CRFs can mini
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -37,10 +37,14 @@ class Smoothing:
     factor: float = 0.3
     steps: int = 1000  # of the inner solver at one temperature
     name: ClassVar[str] = "smoothing"
+    validate_every: ClassVar[int] = 1
     requires: ClassVar[Requires] = (HINGE_LOSS, MARGINALS, EXPECTED_COSTS)
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
-        """Yields the best weights so far, by the hinge objective, after every temperature."""
+        """Yields the best weights so far, by the hinge objective, after every temperature.
+
+        Steps of the inner solver are yielded as within one.
+        """
         from parsimon.solvers import choose_solver
 
         make = self.inner or (lambda smooth, tol: choose_solver("auto", smooth, tol))
@@ -49,12 +53,8 @@ class Smoothing:
         best: Iterate | None = None
         while True:
             smooth = problem.with_loss(SmoothedHinge(temperature, cost))
-            used = 0
-            for number, step in enumerate(make(smooth, tol).iterate(smooth, weights)):
-                weights, used = step.weights, step.evaluations
-                if step.status is not None or number >= self.steps:
-                    break
-            evaluations += used + 2
+            step = yield from self._at_one_temperature(make(smooth, tol), smooth, weights)
+            weights, evaluations = step.weights, evaluations + step.evaluations + 2
             objective, bound = self._judge(problem, smooth, weights)
             if (
                 step.gap is not None
@@ -74,6 +74,18 @@ class Smoothing:
                 tol *= SHARPER
             else:
                 temperature *= self.factor
+
+    def _at_one_temperature(
+        self, inner: Solver, smooth: Problem, start: Weights
+    ) -> Generator[Iterate, None, Iterate]:
+        """Where the inner solver ends, or is after so many steps."""
+        number = 0
+        for step in inner.iterate(smooth, start):
+            number += step.whole
+            if step.status is not None or number > self.steps:
+                break
+            yield step.within()
+        return step
 
     def _judge(self, problem: Problem, smooth: Problem, weights: Weights) -> tuple[float, float]:
         """The hinge objective, and a lower bound on its optimum from the smoothed problem's marginals."""

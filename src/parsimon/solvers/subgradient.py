@@ -21,13 +21,16 @@ from parsimon.solvers.base import Iterate, Status
 from parsimon.solvers.capabilities import PROX, SEPARABLE, Requires
 from parsimon.weights import Weights
 
+SHORTEST = 1e-9  # share of the step size that is tried
+
 
 @dataclass(frozen=True)
 class Subgradient:
     """w ← prox(w − η G^{−1/2} g), G the sum of squared gradients (AdaGrad).
 
     There is no optimality certificate: it stops when the best objective has not improved by `tol` (relative)
-    in `window` iterations.
+    in `window` iterations. If it never has, steps were too long (features may have large values): then it starts again
+    with a tenth of them.
     """
 
     step: float = 0.5
@@ -42,12 +45,13 @@ class Subgradient:
         seen = np.zeros_like(w)
         best, best_objective = w, np.inf
         reference, since = np.inf, 0
-        evaluations = 0
+        evaluations, step, first = 0, self.step, np.inf
         total = np.zeros_like(w)
         while True:
             loss, gradient = problem.loss_and_gradient(w)
             objective = loss + problem.penalty.value(w)
             evaluations += 1
+            first = objective if evaluations == 1 else first
             violation = problem.penalty.violation(w, gradient)
             if problem.loss.trivial_at_zero:
                 total += w
@@ -60,6 +64,10 @@ class Subgradient:
                 reference, since = best_objective, 0
             else:
                 since += 1
+            helpless = since >= self.window and best_objective >= first
+            if helpless and step > SHORTEST * self.step and not problem.loss.trivial_at_zero:
+                step, since, w, seen = 0.1 * step, 0, start.dense().copy(), np.zeros_like(w)
+                continue
             status = Status.STALLED if since >= self.window else None
             if not violation.any() and objective <= best_objective:
                 status = Status.CONVERGED
@@ -70,5 +78,5 @@ class Subgradient:
             if status is not None:
                 return
             seen += gradient * gradient
-            steps = self.step / np.sqrt(seen + 1e-8)
+            steps = step / np.sqrt(seen + 1e-8)
             w = problem.penalty.prox(w - steps * gradient, steps)

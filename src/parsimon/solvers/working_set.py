@@ -152,7 +152,12 @@ class WorkingSet:
         """The inner solver's steps on a working set, after so many evaluations; returns the last."""
         most = self.steps[min(rounds, len(self.steps) - 1)]
         phase = f"{len(inside.features):,} features"
-        for number, step in enumerate(self.inner.iterate(inside.problem, inside.start, memory, inside.known)):
+        number = -1
+        for step in self.inner.iterate(inside.problem, inside.start, memory, inside.known):
+            if not step.whole:
+                yield step.within(inside.lifted(step.weights))
+                continue
+            number += 1
             now = replace(
                 step,
                 weights=inside.lifted(step.weights),

@@ -133,6 +133,8 @@ class Racer:
         began = time.perf_counter()
         while not self.done and self.rounds < until:
             self.last = next(self.iterates)
+            if not self.last.whole:
+                continue
             self.rounds += 1
             self.watch.see(self.last)
             self.done = self.last.status is not None or self.watch.exhausted
