@@ -149,7 +149,7 @@ def _computable(iterates: Iterator[Iterate]) -> Iterator[Iterate]:
     try:
         for iterate in iterates:
             for what, value in (("objective", iterate.objective), ("violation of optimality", iterate.kkt)):
-                if value is not None and not math.isfinite(value):
+                if iterate.whole and value is not None and not math.isfinite(value):
                     raise ParsimonError(f"the {what} is not finite any more ({value}); {TOO_LARGE}.")
             yield iterate
     except (OverflowError, FloatingPointError) as error:
