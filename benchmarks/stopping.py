@@ -22,6 +22,7 @@ import numpy as np
 
 from parsimon import OverlappingGroupLassoClassifier, SequenceLabeler
 from parsimon.data import make_sequences
+from parsimon.penalties import ByAttribute, GroupLasso
 from parsimon.report.markdown import replace_blocks, table
 from parsimon.solvers import SOLVERS
 
@@ -45,7 +46,9 @@ EPOCHS = ("mira", "sgd", "sgd-l1")
 def sequences(solver: str, factor: float) -> Callable[..., Any]:
     made = make_sequences(n_sequences=400, length=20, n_labels=5, n_features=200)
     X = [factor * each for each in made.X]
-    strengths = {"l1": 0.0, "l2": 0.01} if solver in SMOOTH else {"l1": 0.05, "l2": 0.0}
+    strengths: dict[str, Any] = {"l1": 0.0, "l2": 0.01} if solver in SMOOTH else {"l1": 0.05, "l2": 0.0}
+    if solver == "block-working-set":
+        strengths = {"penalty": GroupLasso(0.05, ByAttribute())}
 
     def fit(**limits: Any) -> Any:
         settings = {"max_iter": PLENTY} if solver in EPOCHS else {"tol": 1e-13}
