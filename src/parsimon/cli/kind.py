@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from parsimon.cli.options import Asked
 from parsimon.errors import ParsimonError
 from parsimon.tasks.kinds import find_kind, get_kind, kinds
+from parsimon.tasks.options import options_of
 
 if TYPE_CHECKING:
     from parsimon.report.model_page import Part
@@ -97,6 +98,10 @@ class Kind(ABC, Generic[Model]):
     @abstractmethod
     def plan(self, job: Asked) -> Plan[Any, Model]:
         """What `train` will do; refuses what cannot work."""
+
+    def known(self, job: Asked) -> dict[str, Any]:
+        """The options of its training that the command line has flags for."""
+        return {name: job[name] for name in options_of(self.options) if name in job.values}
 
     @abstractmethod
     def size(self, model: Model) -> dict[str, Any]:

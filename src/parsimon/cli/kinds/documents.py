@@ -18,7 +18,7 @@ from parsimon.cli.output import check_writable, output, show, show_record
 from parsimon.errors import ParsimonError
 from parsimon.printable import one_line
 from parsimon.tasks.documents.options import DocumentOptions
-from parsimon.tasks.options import READING, options_of
+from parsimon.tasks.options import READING
 
 if TYPE_CHECKING:
     from parsimon.data.documents import DocumentSet
@@ -101,9 +101,8 @@ Examples:
         from parsimon.tasks.documents.training import DocumentTraining, LabelledDocuments
 
         check_penalty(job)
-        known = {name: job[name] for name in options_of(self.options) if name in job.values}
         reader = TextReader(job["sentences"], job["tokens"], job["lowercase"])
-        training = DocumentTraining(**known, reader=reader)
+        training = DocumentTraining(**self.known(job), reader=reader)
 
         def read(source: str) -> LabelledDocuments:
             return LabelledDocuments(*read_labelled(source, job["encoding"]))

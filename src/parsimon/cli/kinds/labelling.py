@@ -122,13 +122,10 @@ class Labelling(Kind[Labeller], Generic[Labeller]):
 
     def settings(self, job: Asked) -> dict[str, Any]:
         """The options as those of training."""
-        from parsimon.tasks.options import options_of
-
-        known = {name: job[name] for name in options_of(self.options) if name in job.values}
         loss, solver = self.method(job)
         l1, l2 = self.strengths(job)
         return {
-            **known,
+            **self.known(job),
             "loss": loss,
             "solver": solver,
             "l1": l1,

@@ -15,7 +15,7 @@ from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
 from parsimon.files import read_text_file
 from parsimon.tasks.matrices.options import MatrixOptions
-from parsimon.tasks.options import FILES, READING, options_of
+from parsimon.tasks.options import FILES, READING
 from parsimon.text_encodings import decoded
 
 if TYPE_CHECKING:
@@ -89,9 +89,7 @@ Examples:
             refuse_idle(job, ["group_weight"], "groups of several columns", "--group-file FILE")
         if job["alpha"] == 0:
             refuse_idle(job, ["group_file"], "the penalty on groups", "an --alpha above zero")
-        training = MatrixTraining(
-            **{name: job[name] for name in options_of(self.options) if name in job.values}
-        )
+        training = MatrixTraining(**self.known(job))
         reader = Tables(job, training)
         return Plan(
             training,

@@ -13,7 +13,7 @@ from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
 from parsimon.cli.options import Asked, option, refuse_idle
 from parsimon.errors import ParsimonError
 from parsimon.tasks.networks.options import NetworkOptions
-from parsimon.tasks.options import FILES, READING, RUNNING, options_of
+from parsimon.tasks.options import FILES, READING, RUNNING
 
 if TYPE_CHECKING:
     from parsimon.data.discrete_table import DiscreteTable
@@ -110,7 +110,7 @@ Examples:
 
         if job["draw"] is not None:
             check_ending(job["draw"])
-        training = NetworkTraining(**{n: job[n] for n in options_of(self.options) if n in job.values})
+        training = NetworkTraining(**self.known(job))
         check_strength(job, training)
         dropped: list[int] = []
 

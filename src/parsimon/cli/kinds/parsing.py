@@ -15,7 +15,7 @@ from parsimon.cli.output import output, recoded
 from parsimon.cli.solver_checks import check_solver
 from parsimon.cli.template_choice import REFITS, check_selection, selection_flags, selection_of
 from parsimon.errors import ParsimonError
-from parsimon.tasks.options import CHOOSING, FILES, READING, options_of, threads_of
+from parsimon.tasks.options import CHOOSING, FILES, READING, threads_of
 from parsimon.tasks.parsing.options import ParserOptions
 
 if TYPE_CHECKING:
@@ -104,10 +104,9 @@ Examples:
         from parsimon.features.arc_presets import as_arc_templates
         from parsimon.tasks.parsing.training import Parsed, ParserTraining
 
-        known = {name: job[name] for name in options_of(self.options) if name in job.values}
         loss, solver = method(job)
         relations = None if job["relations"] == "none" else as_arc_templates(job["relations"])
-        settings = {**known, "loss": loss, "solver": solver, "relations": relations}
+        settings = {**self.known(job), "loss": loss, "solver": solver, "relations": relations}
         training = ParserTraining(**settings, penalty=penalty_of(job), selection=selection_of(job, BUDGET))
         check_selection(job, ["budget"])
         check_solver(training.solver, loss, training.chosen_penalty, training.tol)
