@@ -154,6 +154,7 @@ def collect_items() -> Script:
                 [[{"a": 1.0, "b": "x"}, {"c": True, "d": ["y", {"z": 2}]}], ["e", {"f"}]],
                 core.StringTable(),
                 True,
+                1e50,
             ],
         )
     ]
