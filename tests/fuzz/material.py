@@ -94,10 +94,8 @@ def write_models(folder: Path) -> None:
 
 
 def make(folder: Path) -> Path:
-    """Everything, once in a folder."""
-    if not (folder / "complete").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        write_data(folder)
-        write_models(folder)
-        (folder / "complete").touch()
+    """Everything, in a new folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_data(folder)
+    write_models(folder)
     return folder
