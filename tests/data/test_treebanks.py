@@ -137,6 +137,7 @@ def test_relations_as_labels() -> None:
         ([0.0, 1, 0, 1], None, "the type float64, but"),
         ([2, 1, 0, 1], None, "the input, sentence 1, word 1: the heads form a cycle, 1 → 2 → 1"),
         ([2, 0, 3, 0], None, "the input, sentence 2, word 1: the head is 3, but the sentence has 2 words"),
+        ([2, 0, 0, 2**32 + 1], None, "the head is 4294967297, but the sentence has 2 words"),
         ([2, 0, 0, -2], None, "the input, sentence 2, word 2: the head '-2' is not a word number"),
         ([2, 0, 0, 1], ["a"], "there are 1 relations, but the input has 4 words"),
         ([2, 0, 0, 1], ["a", "b", "c", "d\t"], r"'d\\t' cannot be a relation"),

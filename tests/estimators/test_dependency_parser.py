@@ -299,3 +299,9 @@ def test_templates_are_selected_from_coarse_to_fine():
             places = {test.place for test in ArcTemplates.parse(order.names[a])[0].tests}
             # but for what is never penalised, and what says the same of all arcs into a word: it tells no trees apart
             assert a in chosen or places <= {"dir", "dist"} or places == {"m"}
+
+
+@pytest.mark.parametrize("y", [3, [1, 2], [["a"], "b"], [[[1], [2, 3]]]], ids=str)
+def test_heads_that_are_none_are_refused(y):
+    with pytest.raises(ParsimonError, match="heads"):
+        DependencyParser(max_iter=1).fit(TRAIN, y)

@@ -361,3 +361,12 @@ def test_drawing(tmp_path: Path) -> None:
     assert fitted().draw(axes) is axes.figure
     with pytest.raises(ParsimonError, match=r"\.png, \.svg or \.pdf"):
         fitted().draw(tmp_path / "network.txt")
+
+
+def test_whole_numbers_of_any_size_are_states() -> None:
+    huge = 10**30
+    rows = [[0, 1], [1, 0], [huge, 1], [0, 0], [1, 1]]
+    network = MarkovNetwork().fit(rows)
+    assert network.categories_[0].tolist() == [0, 1, huge]
+    assert network.conditional({"x0": huge})["x1"].keys() == {0, 1}
+    assert MarkovNetwork().fit([[0, 1], [2**63 - 1, 0]]).categories_[0].dtype == np.int64

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -90,6 +91,7 @@ def main() -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given.out.mkdir(parents=True, exist_ok=True)
     out = given.out.resolve()
+    shutil.rmtree(out / "material", ignore_errors=True)  # that of another version, perhaps
     make(out / "material")
     names = [name for name in given.targets.split(",") if name] or list(all_targets())
     if unknown := set(names) - set(all_targets()):

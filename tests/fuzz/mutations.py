@@ -23,17 +23,31 @@ TOKENS = (
 
 # The same for values of JSON and of Python.
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2, 1.5, -0.0, 2**31 - 1, 2**31, -(2**31), 2**63, 2**64, 10**30, 1e308, 1e-320,
-    float("nan"), float("inf"), -float("inf"), "", "a", "a\nb", "\t", "\x00", "\ud800", "\x1b[31m", "é" * 100, "%",
-    "<script>", "../x", "*", "(", "x" * 10000, [], [[]], [None], [1], ["a"], ["a", "a"], {}, {"a": 1}, [0] * 1000,
+    None, True, False, 0, -1, 1, 2, 7, 0.5, 1.5, -0.0, 2**31 - 1, 2**31, -(2**31), 2**53, 2**63 - 1, 2**63, 2**64,
+    -(2**63), 10**30, 10**400, 1e308, -1e308, 1e135, 1e-320, float("nan"), float("inf"), -float("inf"), "", "a", "a\nb",
+    "\t", "\x00", "\ud800", "\x1b[31m", "é" * 100, "%", "<script>", "../x", "*", "(", "B", "U:%x[0,0]",
+    "U:%x[-99999,0]", "U:%x[0,9999999]", "CONVERGED", "x" * 10000, [], [[]], [None], [1], ["a"], ["a", "a"], [["a"]],
+    {}, {"a": 1}, {"kind": "templates"}, [0] * 1000,
 )  # fmt: skip
 
 EDGES = (
     0, 1, -1, 2, 3, 5, 7, 100, -2, 127, 255, 2**15, 2**16, 2**31 - 1, 2**31, -(2**31), 2**32, 2**62,
     2**63 - 1, -(2**63),
 )  # fmt: skip
-FRACTIONS = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-320, 0.0, -0.0, -1.0, 1e6)
-TYPES = ("int8", "uint8", "int16", "int32", "int64", "uint64", "float32", "float64", "bool", "complex128")
+FRACTIONS = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e135, 1e99, 1e-320, 0.0, -0.0, -1.0, 0.5, 1e6)
+TYPES = (
+    "int8",
+    "uint8",
+    "int16",
+    "int32",
+    "int64",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "bool",
+    "complex128",
+)
 
 
 def change_bytes(content: bytes, choose: Random, tokens: Sequence[bytes] = TOKENS) -> bytes:
@@ -81,56 +95,52 @@ def change_cells(content: bytes, choose: Random, separator: bytes, cells: Sequen
 
 def change_value(root: Any, choose: Random, values: Sequence[Any] = VALUES) -> Any:
     """One change somewhere in lists and dictionaries; the changed copy."""
-    root = copy.deepcopy(root)
-    inside = list(_places(root))
-    if not inside or choose.random() < 0.02:
+    if not (isinstance(root, dict | list) and root) or choose.random() < 0.02:
         return copy.deepcopy(choose.choice(values))
-    holder, key = choose.choice(inside)
-    change = choose.randrange(6)
+    root = copy.deepcopy(root)
+    holder, key = _place(root, choose)
+    value, change = holder[key], choose.randrange(6)
     if change == 0:
         del holder[key]
     elif change == 1 and isinstance(holder, list):
-        holder.insert(key, copy.deepcopy(choose.choice([holder[key], choose.choice(values)])))
+        holder.insert(key, copy.deepcopy(choose.choice([value, choose.choice(values)])))
     elif change == 2:
-        other, at = choose.choice(inside)
+        other, at = _place(root, choose)
         holder[key] = copy.deepcopy(other[at])
-    elif change == 3 and isinstance(holder[key], int | float):
+    elif change == 3 and isinstance(value, list):
+        choose.shuffle(value)
+    elif change == 3 and isinstance(value, int | float):
         holder[key] += choose.choice([-1, 1, 100, -100, 2**31, 0.5])
-    elif change == 4 and isinstance(holder[key], str):
-        at = choose.randrange(len(holder[key]) + 1)
-        holder[key] = (
-            holder[key][:at]
-            + choose.choice(["", "\n", "\t", "\ud800", "é", "(", "%", '"', "0"])
-            + holder[key][at + 1 :]
+    elif change == 4 and isinstance(value, str):
+        at = choose.randrange(len(value) + 1)
+        letter = choose.choice(
+            ["", "\n", "\t", "\ud800", "é", "(", "%", '"', "0", chr(choose.randrange(1, 128))]
         )
+        holder[key] = value[:at] + letter + value[at + 1 :]
     else:
         holder[key] = copy.deepcopy(choose.choice(values))
     return root
 
 
-def _places(root: Any) -> list[tuple[Any, Any]]:
-    """Every place below, as what holds it and its key. Of long lists only some."""
-    found: list[tuple[Any, Any]] = []
-    waiting = [root]
-    while waiting:
-        holder = waiting.pop()
-        keys = (
-            list(holder)
-            if isinstance(holder, dict)
-            else range(min(len(holder), 40))
-            if isinstance(holder, list)
-            else ()
-        )
-        for key in keys:
-            found.append((holder, key))
-            waiting.append(holder[key])
-    return found
+def _place(holder: Any, choose: Random) -> tuple[Any, Any]:
+    """A place somewhere below: what holds it and its key. Long lists do not draw more changes than single values."""
+    while True:
+        key = choose.choice(list(holder)) if isinstance(holder, dict) else choose.randrange(len(holder))
+        inner = holder[key]
+        if not (isinstance(inner, dict | list) and inner) or choose.random() < 0.3:
+            return holder, key
+        holder = inner
 
 
 def change_array(array: Any, choose: Random) -> Any:
     """Another array: numbers at the edge, another length, shape, order or type."""
     array = np.array(array)
-    change = choose.randrange(12)
+    change = choose.randrange(14)
+    if change == 12:
+        return np.array(3)
+    if change == 13:
+        order = choose.sample(range(array.size), array.size)
+        return array.ravel()[order].reshape(array.shape)
     if change <= 4 and array.size:
         at = choose.randrange(array.size)
         if array.dtype.kind == "f":

@@ -21,10 +21,11 @@ from fuzz.mutations import change_array, change_bytes, change_cells, change_safe
 from fuzz.target import CORPUS, Target, Wrong, command, numbers_only
 from fuzz.targets.core_calls import CoreCalls, find
 from fuzz.targets.core_scripts import SCRIPTS
+from fuzz.targets.models import commands_of
 from parsimon.errors import ParsimonError
 
 # Commands take some hundredths of a second, calls of the core next to nothing.
-NEW_INPUTS = {"core": 300, "objects": 3}
+NEW_INPUTS = {"core": 300, "objects": 3, "models": 150, "checkpoints": 100}
 FEW = 8
 
 
@@ -46,7 +47,7 @@ def little_memory() -> Iterator[None]:
 @pytest.mark.parametrize("name", all_targets())
 def test_no_answer_is_wrong(name: str, made: Path, tmp_path: Path) -> None:
     target = all_targets()[name](made)
-    for content in target.inputs():
+    for content in target.corpus():
         assert target.finding(content, tmp_path) is None
     for number in range(NEW_INPUTS.get(name, FEW)):
         assert target.finding(target.input(0, number), tmp_path) is None, f"input {number}"
@@ -62,7 +63,23 @@ def test_inputs_that_are_not_changed_are_used(name: str, made: Path, tmp_path: P
             used += 1
         except ParsimonError:  # an option that does not go with this input
             pass
-    assert used > 0
+    assert used == len(target.made()) if name in ("models", "checkpoints") else used > 0
+
+
+@pytest.mark.parametrize("name", material.TRAININGS)
+def test_every_command_works_with_a_model_of_every_kind(name: str, made: Path, tmp_path: Path) -> None:
+    (tmp_path / "changed.model").write_bytes((made / f"{name}.model").read_bytes())
+    with material.inside(made):
+        for each in commands_of(name.partition("-")[0], tmp_path):
+            numbers_only(command(*each))
+
+
+def test_changes_reach_everything_in_a_header() -> None:
+    header = {"a": [1, {"b": "text"}], "c": None, "d": {"e": 1.5, "f": [True, []]}, "long": [0] * 1000}
+    changed = [change_value(header, Random(seed)) for seed in range(300)]
+    changed = [each for each in changed if isinstance(each, dict)]
+    for name in header:
+        assert sum(each.get(name) != header[name] for each in changed) > 20
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -25,6 +26,15 @@ def test_lines_are_there_at_once(tmp_path):
     log.end(status="converged")
     log.close()
     assert read(tmp_path / "log")[-1] == {"event": "end", "status": "converged"}
+
+
+def test_infinity_is_null_as_json_has_none(tmp_path):
+    log = JsonLines(tmp_path / "log")
+    log(Event(0, 0.0, math.inf, 0, 1, gap=math.inf))
+    log.close()
+    assert "Infinity" not in (tmp_path / "log").read_text()
+    (line,) = read(tmp_path / "log")
+    assert (line["objective"], line["gap"]) == (None, None)
 
 
 def test_a_log_is_begun_anew_or_continued(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,12 @@ def test_curves_of_training(model: Any) -> None:
     assert text.count("<polyline") == 3
     assert "0.0,0.0 320.0,102.6 640.0,120.0" in text
     assert "Training history" not in model_page("T", [], [Part("", model)], history=HISTORY[:1])
+
+
+def test_features_whose_weights_are_zero(model: Any) -> None:
+    none = replace(model, weights=model.weights * 0)
+    text = model_page("T", [], [Part("", none)])
+    assert "width: 0.0" in text or "width:0.0" in text
 
 
 def test_a_model_without_weights() -> None:

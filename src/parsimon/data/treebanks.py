@@ -151,8 +151,9 @@ class Treebank(Sequence["Treebank"]):
                 f"heads has the shape {heads.shape} and the type {heads.dtype}, but {self.name} needs "
                 f"{self.n_tokens} integers, one per word."
             )
-        heads = heads.astype(np.int32)
+        heads = heads.astype(np.int64)
         check_heads(heads, self.lengths, missing=True, where=self._where)
+        heads = heads.astype(np.int32)  # only now: huge numbers would come out as others
         names = self._relation_names(relations)
         ids = self.columns.ids.copy()
         seen, inverse = np.unique(heads, return_inverse=True)

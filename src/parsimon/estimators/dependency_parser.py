@@ -70,9 +70,7 @@ class DependencyParser(ParserOptions, Estimator):
         self.check()
         treebank = as_treebank(X)
         if y is not None:
-            treebank = treebank.with_heads(
-                np.concatenate([np.asarray(heads) for heads in y]), treebank.relations
-            )
+            treebank = treebank.with_heads(_heads_of_words(y), treebank.relations)
         weights = checked_weights(sample_weight, len(treebank), "sentence")
         space = ArcFeatures(as_arc_templates(self.templates), self.cutoff)
         self._fit(Parsed(space, treebank, weights), dev=None if dev is None else as_treebank(dev))
@@ -141,3 +139,11 @@ def as_treebank(X: Any) -> Treebank:
             f"a parser learns from a Treebank, not from {type(X).__name__}; read one with parsimon.data.read_treebank."
         )
     return X
+
+
+def _heads_of_words(y: Any) -> IntArray:
+    """The heads of all words, sentence after sentence."""
+    try:
+        return np.concatenate([np.asarray(heads) for heads in y])
+    except (TypeError, ValueError, OverflowError):
+        raise ParsimonError("y must have a list of heads, one for every word, for each sentence.") from None

@@ -221,6 +221,8 @@ def _frequencies(model: NetworkModel) -> dict[tuple[str, str], float] | None:
 
 
 def _dtype(states: Sequence[State]) -> Any:
-    """Numbers and booleans as such; strings, and states of several types, as objects."""
+    """Numbers and booleans as such; strings, states of several types and huge numbers as objects."""
     kinds = {type(state) for state in states}
+    if kinds == {int} and max(abs(int(state)) for state in states) >= 2**63:
+        return object
     return {frozenset({int}): np.int64, frozenset({bool}): np.bool_}.get(frozenset(kinds), object)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from parsimon.errors import ParsimonError
 from parsimon.files import write_to
+from parsimon.tasks.model_file import jsonable
 
 if TYPE_CHECKING:
     from parsimon.solvers.base import Event
@@ -86,4 +87,4 @@ class JsonLines:
 
 
 def _line(record: dict[str, Any]) -> bytes:
-    return (json.dumps(record, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(jsonable(record), ensure_ascii=False) + "\n").encode()

@@ -73,7 +73,7 @@ def _part(part: Part, top: int, label: str | None, template: str | None) -> dict
     total = sum(share.total for share in shares) or 1.0
     largest = max((share.total for share in shares), default=0.0) or 1.0
     heaviest = look.heaviest_by_label(model, top, label=label, template=template)
-    most = max((abs(f.weight) for found in heaviest.values() for f in found), default=1.0)
+    most = max((abs(f.weight) for found in heaviest.values() for f in found), default=0.0) or 1.0
     labels = {share.name: share for share in look.label_shares(model)}
     return {
         "name": part.name,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pty
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,16 @@ def test_json_is_one_object(run, folder):
     assert record["objective"] == model.info["objective"]
     assert record["status"] == "converged"
     assert record["bytes"] == (folder / "a.model").stat().st_size
+
+
+def test_a_bound_that_is_not_known_is_null(run, folder, monkeypatch):
+    from parsimon.tasks.training import Training
+
+    finished = Training.finished
+    monkeypatch.setattr(Training, "finished", lambda *given: replace(finished(*given), gap=math.inf))
+    record = json.loads(run(*training(folder, "--json")).stdout, parse_constant=pytest.fail)
+    assert record["gap"] is None
+    assert record["kkt"] is not None
 
 
 def test_float32_makes_a_smaller_file(run, folder):

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from fuzz.material import TRAININGS, inside
+from fuzz.material import TRAININGS, inside, training
 from fuzz.mutations import change_safetensors
 from fuzz.target import Target, command, numbers_only
 
@@ -18,9 +18,8 @@ class Checkpoints(Target):
     name = "checkpoints"
 
     def made(self) -> list[bytes]:
-        return [
-            MARK + name.encode() + b"\n" + (self.material / f"{name}.ckpt").read_bytes() for name in TRAININGS
-        ]
+        files = [(name, file) for name in TRAININGS for file in sorted(self.material.glob(f"{name}.*.ckpt"))]
+        return [MARK + name.encode() + b"\n" + file.read_bytes() for name, file in files]
 
     def change(self, content: bytes, choose: Random) -> bytes:
         first, _, checkpoint = content.partition(b"\n")
@@ -28,11 +27,12 @@ class Checkpoints(Target):
 
     def run(self, content: bytes, folder: Path) -> None:
         first, _, checkpoint = content.partition(b"\n")
-        arguments = TRAININGS.get(first.removeprefix(MARK).decode(errors="replace"), TRAININGS["log"])
+        name = first.removeprefix(MARK).decode(errors="replace")
         (folder / "a.model.ckpt").write_bytes(checkpoint)
         (folder / "a.model").unlink(missing_ok=True)
         with inside(self.material):
-            numbers_only(command("train", *arguments, "-m", folder / "a.model", "--resume", "--json"))
+            arguments = training(name if name in TRAININGS else "sequence")
+            numbers_only(command(*arguments, "-m", folder / "a.model", "--resume", "--json"))
 
 
 def signed(header: str, arrays: dict[str, Any]) -> str:

@@ -6,17 +6,51 @@ import json
 from pathlib import Path
 from random import Random
 
+from fuzz.material import TRAININGS, inside
 from fuzz.mutations import change_safetensors
 from fuzz.target import Target, command, drawn_from, numbers_only
 
-DATA = {
-    "sequence": "dev.txt",
-    "tree": "trees.txt",
-    "page": "pages",
-    "document": "train.tsv",
-    "parser": "train.conllu",
-    "network": "survey.csv",
-    "matrix": "patients.csv",
+LOOKS = ("inspect M", "inspect M --history", "inspect M --json")
+PAGE = "inspect M --html PAGE"
+LABELLERS = (
+    PAGE,
+    "predict M DATA",
+    "predict M DATA --marginals",
+    "predict M DATA --kbest 2",
+    "evaluate M DATA",
+    "evaluate M DATA --json",
+    "inspect M --transitions",
+)
+
+# What is done with a model of each kind: its data, and commands.
+USES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "sequence": ("dev.txt", (*LABELLERS, "predict M DATA --decoding minimum-risk")),
+    "tree": ("trees.txt", LABELLERS),
+    "page": ("pages", (PAGE, "predict M DATA", "evaluate M DATA --values values.csv")),
+    "document": (
+        "train.tsv",
+        (
+            "predict M DATA",
+            "predict M DATA --marginals",
+            "evaluate M DATA",
+            "evaluate M DATA --json",
+            "explain M DATA --limit 2",
+            "explain M DATA --limit 2 --json",
+            "explain M DATA --limit 2 --html PAGE",
+        ),
+    ),
+    "parser": (
+        "dev.conllu",
+        (
+            PAGE,
+            "predict M DATA",
+            "predict M DATA --marginals",
+            "predict M DATA --decoding minimum-risk",
+            "evaluate M DATA",
+        ),
+    ),
+    "network": ("", ("sample M -n 5", "sample M -n 5 --given cough=yes")),
+    "matrix": ("patients.csv", ("predict M DATA", "evaluate M DATA", "evaluate M DATA --json")),
 }
 
 
@@ -24,43 +58,27 @@ class Models(Target):
     name = "models"
 
     def made(self) -> list[bytes]:
-        return [
-            path.read_bytes() for path in sorted(self.material.glob("*.model")) if path.name != "unused.model"
-        ]
+        return [(self.material / f"{name}.model").read_bytes() for name in TRAININGS]
 
     def change(self, content: bytes, choose: Random) -> bytes:
         return change_safetensors(content, choose, "parsimon")
 
     def run(self, content: bytes, folder: Path) -> None:
-        model = folder / "changed.model"
-        model.write_bytes(content)
+        (folder / "changed.model").write_bytes(content)
         choose = drawn_from(content)
-        data = self.material / DATA.get(kind_of(content), choose.choice(sorted(DATA.values())))
-        values = ("--values", self.material / "values.csv") if data.name == "pages" else ()
-        page = ("--html", folder / "page.html")
-        for arguments in (
-            ("predict", model, data),
-            choose.choice(
-                [
-                    ("predict", model, data, "--marginals"),
-                    ("predict", model, data, "--decoding", "minimum-risk"),
-                    ("predict", model, data, "--kbest", 2),
-                    ("evaluate", model, data, *values),
-                    ("explain", model, data, "--limit", 2),
-                    ("explain", model, data, "--limit", 2, *page),
-                    ("sample", model, "-n", 3),
-                ]
-            ),
-            choose.choice(
-                [
-                    ("inspect", model, "--history"),
-                    ("inspect", model, "--transitions"),
-                    ("inspect", model, "--json"),
-                    ("inspect", model, *page),
-                ]
-            ),
-        ):
-            numbers_only(command(*arguments))
+        kind = kind_of(content)
+        with inside(self.material):
+            for each in choose.sample(
+                commands_of(kind if kind in USES else choose.choice(sorted(USES)), folder), 3
+            ):
+                numbers_only(command(*each))
+
+
+def commands_of(kind: str, folder: Path) -> list[list[object]]:
+    """What can be done with a model of that kind, which is in the folder."""
+    data, commands = USES[kind]
+    words = {"M": folder / "changed.model", "DATA": data, "PAGE": folder / "page.html"}
+    return [[words.get(word, word) for word in each.split()] for each in (*LOOKS, *commands)]
 
 
 def kind_of(content: bytes) -> str:

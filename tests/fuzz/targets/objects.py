@@ -125,7 +125,7 @@ class Objects(Target):
                 getattr(parsimon, name),
                 next(each for each in EXAMPLES if each["estimator"] == name),
             )
-            model = estimator(**options)
+            model = estimator(**{"time_limit": 2.0, **options})  # max_iter may be large
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, StopIteration):
             return  # no call at all
         X, y = data_of(name, given.get("X")), made_of(given.get("y"))

@@ -56,28 +56,17 @@ class Tables(Target):
                     ]
                 )
             else:
-                arguments = choose.choice(
+                how = choose.choice(
                     [
-                        ("predict", "network.model", data),
-                        ("evaluate", "network.model", data),
-                        (
-                            "train",
-                            "network",
-                            data,
-                            *new,
-                            *choose.choice(
-                                [
-                                    ("--alpha", "0.1"),
-                                    ("--no-header",),
-                                    ("--missing", "drop"),
-                                    ("--inference", "exact", "--alpha", "0.1"),
-                                    ("--separator", choose.choice(["comma", "tab", "semicolon"])),
-                                    ("--loss", "log", "--alpha", "0.1"),
-                                ]
-                            ),
-                        ),
+                        ("--alpha", "0.1"),
+                        ("--no-header",),
+                        ("--missing", "drop"),
+                        ("--inference", "exact", "--alpha", "0.1"),
+                        ("--separator", choose.choice(["comma", "tab", "semicolon"])),
+                        ("--loss", "log", "--alpha", "0.1"),
                     ]
                 )
+                arguments = ("train", "network", data, *new, *how)
             numbers_only(command(*arguments), content)
 
 

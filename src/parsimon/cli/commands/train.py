@@ -268,8 +268,10 @@ class TrainingCommand:
 
     def record(self, trained: Trained[Any], seconds: float) -> dict[str, Any]:
         """What came of it, ready for JSON: the same for all kinds but for what `size` counts. Files were written."""
+        from parsimon.tasks.model_file import jsonable
+
         result = trained.result
-        return {
+        told = {
             "kind": self.kind.name,
             "model": None if self.model is None else str(self.model),
             "bytes": None if self.model is None else self.model.stat().st_size,
@@ -284,6 +286,8 @@ class TrainingCommand:
                 for what, path in self.kind.also_written(self.job).items()
             },
         }
+        record: dict[str, Any] = jsonable(told)  # a bound that is not known may be infinite
+        return record
 
     def text(self, model: Any, record: Mapping[str, Any]) -> str:
         """The same for people."""
