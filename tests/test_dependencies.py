@@ -48,7 +48,8 @@ class Import(NamedTuple):
 
 def lower_bound(requirement: str) -> tuple[str, str]:
     """The package and the version of a requirement ``package>=version``; broken releases may be excluded."""
-    match = re.fullmatch(rf"([a-z0-9]+(?:-[a-z0-9]+)*)>=({_VERSION})(?:,!={_VERSION})*", requirement)
+    plain = requirement.partition(";")[0].strip()  # without the systems that it is for
+    match = re.fullmatch(rf"([a-z0-9]+(?:-[a-z0-9]+)*)>=({_VERSION})(?:,!={_VERSION})*", plain)
     assert match, f"{requirement!r} is not of the form package>=version"
     return match[1], match[2]
 

@@ -146,6 +146,7 @@ def test_what_is_no_number_is_no_optimum(solver: Diverging, said: str) -> None:
 @pytest.mark.parametrize("solver", [SGDL1(step=Exponential(1e200)), Online(5, step=Decreasing(1e200))])
 def test_weights_of_online_learners_that_grow_beyond_all_bounds(solver: Any) -> None:
     with pytest.raises(
-        ParsimonError, match=r"^the (weights have grown|objective is not finite).*; scale down"
+        ParsimonError,
+        match=r"^the (weights have grown .*; use a smaller step|objective is not finite .*; scale down)",
     ):
         solve(solver, set_up(TOYS["plain"], PENALTIES["l1"]))

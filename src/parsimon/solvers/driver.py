@@ -118,7 +118,7 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
     status: Status | None = None
     # BLAS with one thread: its sums must not depend on how many processors there are.
     with interruptible() as interrupted, threadpool_limits(1, user_api="blas"):
-        for here in _computable(solver.iterate(problem, start)):
+        for here in _computable(solver.iterate(problem, start), problem.penalty.projection):
             if not here.whole:
                 status = _cut_short(watch, interrupted.is_set())
                 if status is None:
@@ -144,12 +144,16 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
     return _result(watch, last, status or Status.CONVERGED)
 
 
-def _computable(iterates: Iterator[Iterate]) -> Iterator[Iterate]:
-    """The iterates of a solver while they are numbers; without that, any of them would count as an optimum."""
+def _computable(iterates: Iterator[Iterate], may_be_outside: bool) -> Iterator[Iterate]:
+    """The iterates of a solver while they are numbers; without that, any of them would count as an optimum.
+
+    Where a penalty allows no weights outside of a set, the objective is infinite there, which is no mistake.
+    """
     try:
         for iterate in iterates:
             for what, value in (("objective", iterate.objective), ("violation of optimality", iterate.kkt)):
-                if iterate.whole and value is not None and not math.isfinite(value):
+                outside = may_be_outside and value == math.inf
+                if iterate.whole and value is not None and not math.isfinite(value) and not outside:
                     raise ParsimonError(f"the {what} is not finite any more ({value}); {TOO_LARGE}.")
             yield iterate
     except (OverflowError, FloatingPointError) as error:

@@ -219,7 +219,7 @@ class Online:
             features, values = learner.weights(self.average)
             yield Iterate(
                 Weights(values, features, problem.n_features, lambda: state_of(learner, RUNNING.names)),
-                finite(loss + problem.penalty.restrict(features).value(values)),
+                finite(loss) + problem.penalty.restrict(features).value(values),
                 epoch + 1,
                 phase=self.name,
                 instantiated=tuple(counts),
@@ -260,11 +260,11 @@ def summable() -> Iterator[None]:
         raise ParsimonError(f"{error}.") from None
 
 
-def finite(objective: float) -> float:
-    """An objective; refused if numbers cannot hold it."""
-    if not np.isfinite(objective):
+def finite(loss: float) -> float:
+    """A loss; refused if numbers cannot hold it."""
+    if not np.isfinite(loss):
         raise ParsimonError("the weights have grown beyond what can be added up; use a smaller step.")
-    return objective
+    return loss
 
 
 def epochs_done(learner: Learner, epochs: int) -> int:

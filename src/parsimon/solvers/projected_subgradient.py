@@ -32,7 +32,7 @@ import numpy as np
 from parsimon.arrays import Array
 from parsimon.problem import Problem
 from parsimon.solvers.base import Iterate, Status
-from parsimon.solvers.capabilities import CHUNKS, MARGIN_LOSS, MARGINS, PROX, Requires
+from parsimon.solvers.capabilities import CHUNKS, HINGE_LOSS, MARGIN_LOSS, MARGINS, PROX, Requires
 from parsimon.solvers.certificate import lower_bound
 from parsimon.solvers.feature_scales import feature_scales
 from parsimon.weights import Weights
@@ -129,7 +129,8 @@ def _found(
 
 def metric(problem: Problem) -> Array | float:
     """What steps of each weight are multiplied by; one where they must be alike, or features are not known."""
-    if not problem.penalty.separable or MARGINS.missing(problem) is not None:
+    known = HINGE_LOSS.missing(problem) is None and MARGINS.missing(problem) is None
+    if not (known and problem.penalty.separable):
         return 1.0
     return feature_scales(problem) ** -2.0
 

@@ -113,7 +113,7 @@ class SGDL1:
             features, values = learner.weights()
             yield Iterate(
                 Weights(values, features, problem.n_features, lambda: state_of(learner, SUMMED.names)),
-                finite(loss + penalty.restrict(features).value(values)),
+                finite(loss) + penalty.restrict(features).value(values),
                 epoch + 1,
                 phase=self.name,
                 instantiated=(learner.n_weights,),

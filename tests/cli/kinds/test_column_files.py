@@ -64,7 +64,7 @@ def test_nothing_in_nothing_out(run, shell, trained, folder):
 def test_many_blocks_are_like_one(run, trained, folder, monkeypatch):
     (folder / "new.txt").write_text((folder / "new.txt").read_text() * 20)
     whole = run("predict", trained, folder / "new.txt", "--marginals").stdout
-    monkeypatch.setattr("parsimon.features.columns.BLOCK", 100)
+    monkeypatch.setattr("parsimon.files.BLOCK", 100)
     assert run("predict", trained, folder / "new.txt", "--marginals").stdout == whole
 
 
@@ -352,7 +352,7 @@ def test_unknown_labels_count_as_wrong_and_are_mentioned(run, trained, folder):
 def test_many_blocks_are_scored_like_one(run, trained, wrong, monkeypatch):
     wrong.write_text(wrong.read_text() * 10)
     whole = run("evaluate", trained, wrong, "--json").stdout
-    monkeypatch.setattr("parsimon.features.columns.BLOCK", 100)
+    monkeypatch.setattr("parsimon.files.BLOCK", 100)
     assert run("evaluate", trained, wrong, "--json").stdout == whole
 
 

@@ -222,7 +222,7 @@ def test_skipping_block_by_block(
     bad = tmp_path / "bad.txt"
     bad.write_text("0 cell VALUE\n\n" + trees.read_text() + "\n\n0 cell VALUE\n")
     whole = run("evaluate", tree_model, bad, "--skip-bad")
-    monkeypatch.setattr("parsimon.features.columns.BLOCK", 40)
+    monkeypatch.setattr("parsimon.files.BLOCK", 40)
     again = run("evaluate", tree_model, bad, "--skip-bad")
     assert (again.stdout, again.stderr) == (whole.stdout, whole.stderr)
     assert "2 of 32 trees" in again.stderr
