@@ -41,7 +41,7 @@ def test_what_it_cannot_do_is_refused() -> None:
     assert not penalty.proximal
     with pytest.raises(ParsimonError, match="no proximal operator; use the solver admm"):
         penalty.prox(w, 1.0)
-    with pytest.raises(ParsimonError, match="only a duality gap says how far .*; use admm"):
+    with pytest.raises(ParsimonError, match=r"only a duality gap says how far .*; use admm"):
         penalty.violation(w, w)
     with pytest.raises(ParsimonError, match="sentences have the norm 2, not inf"):
         SentenceLasso(0.7, SENTENCES, norm="inf")
