@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from parsimon.characters.printable import printable
 from parsimon.cli.output import output
-from parsimon.printable import printable
 from refusals import refused
 
 

@@ -11,9 +11,9 @@ from typing import IO, Any
 
 import click
 
+from parsimon.characters.printable import one_line, printable, shortened
 from parsimon.cli.output import buffer_output, discard_output
 from parsimon.errors import ParsimonError
-from parsimon.printable import one_line, printable, shortened
 
 LONGEST_SENTENCE = 2000  # characters; some speak of a line of the input
 

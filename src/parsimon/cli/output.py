@@ -14,9 +14,9 @@ from typing import IO, Any
 
 import click
 
+from parsimon.characters.printable import json_text, printable
 from parsimon.errors import ParsimonError
 from parsimon.files import probe, replaced, write_all
-from parsimon.printable import json_text, printable
 
 Write = Callable[[bytes], None]
 

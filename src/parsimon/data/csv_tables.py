@@ -11,9 +11,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
+from parsimon.characters.encodings import decoded
 from parsimon.errors import ParsimonError
 from parsimon.files import read_text_file
-from parsimon.text_encodings import decoded
 
 SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";"}
 MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "NULL", "null"})

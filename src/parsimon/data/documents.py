@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeAlias, get_args
 
+from parsimon.characters.encodings import decoded, encoding_name
 from parsimon.data.header_lines import names_columns
 from parsimon.data.registry import archive, texts, texts_in
 from parsimon.errors import ParsimonError
 from parsimon.files import read_text_file
-from parsimon.text_encodings import decoded, encoding_name
 
 __all__ = [
     "DocumentSet",

@@ -20,13 +20,13 @@ import numpy as np
 
 from parsimon._core import ColumnReader, StringTable
 from parsimon.arrays import IntArray
+from parsimon.characters.encodings import decoded_blocks, encoding_name
 from parsimon.data.header_lines import names_columns
 from parsimon.errors import ParsimonError
 from parsimon.features.links import Links
 from parsimon.files import LARGEST_WHOLE, blocks_of, bounded_lines
 from parsimon.label_values import LabelNumbers, LabelValues, labels_of
 from parsimon.memory import format_size
-from parsimon.text_encodings import decoded_blocks, encoding_name
 
 Source = str | Path | IO[bytes]
 

@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast, get_args, overload
 
+from parsimon.characters.encodings import decoded
 from parsimon.errors import ParsimonError
 from parsimon.features.links import check_relation
 from parsimon.features.transforms import IDENTITY, Transform
 from parsimon.files import read_text_file
-from parsimon.text_encodings import decoded
 
 __all__ = ["KIND_LETTERS", "Boundary", "Kind", "Template", "TemplateSet", "Test", "as_templates"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parsimon.printable import one_line, printable
+from parsimon.characters.printable import one_line, printable
 
 if TYPE_CHECKING:
     from parsimon.tasks.documents.explain import ExplainedDocument, ExplainedSentence

@@ -6,7 +6,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
-from parsimon.printable import one_line
+from parsimon.characters.printable import one_line
 from parsimon.report.time_left import TimeLeft
 
 if TYPE_CHECKING:

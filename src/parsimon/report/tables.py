@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parsimon.printable import one_line
+from parsimon.characters.printable import one_line
 
 if TYPE_CHECKING:
     from parsimon.arrays import Array

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parsimon.characters.printable import one_line
 from parsimon.cli.kind import Kind, kind_of
 from parsimon.cli.options import Asked, asked, command, flags_by_name, option
 from parsimon.cli.output import show, show_record
 from parsimon.errors import ParsimonError
-from parsimon.printable import one_line
 
 if TYPE_CHECKING:
     from parsimon.tasks.model_file import Model

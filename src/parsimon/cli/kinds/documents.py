@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
+from parsimon.characters.printable import one_line
 from parsimon.cli.failures import say
 from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
 from parsimon.cli.options import Asked, option
 from parsimon.cli.output import check_writable, output, show, show_record
 from parsimon.errors import ParsimonError
-from parsimon.printable import one_line
 from parsimon.tasks.documents.options import DocumentOptions
 from parsimon.tasks.options import READING
 

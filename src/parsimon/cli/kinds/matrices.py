@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
+from parsimon.characters.encodings import decoded
 from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
 from parsimon.cli.options import Asked, option, refuse_idle
 from parsimon.cli.output import output
@@ -16,7 +17,6 @@ from parsimon.errors import ParsimonError
 from parsimon.files import read_text_file
 from parsimon.tasks.matrices.options import MatrixOptions
 from parsimon.tasks.options import FILES, READING
-from parsimon.text_encodings import decoded
 
 if TYPE_CHECKING:
     from parsimon.arrays import Array

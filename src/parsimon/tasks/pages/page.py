@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from parsimon.characters.encodings import check_bom, encoding_name
 from parsimon.errors import ParsimonError
-from parsimon.text_encodings import check_bom, encoding_name
 
 TEXT = "#text"  # the tag of leaves
 REMEMBERED = 6  # elements around a node

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from parsimon.characters.encodings import decoded
 from parsimon.errors import ParsimonError
 from parsimon.files import read_page_file
 from parsimon.tasks.pages.page import Page, read_page
-from parsimon.text_encodings import decoded
 
 ENDINGS = (".html", ".htm", ".xhtml")
 # Any of the tags that nearly all pages have, in any encoding that contains ASCII (UTF-16 without its zeros).

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from parsimon.characters.encodings import check_bom, decoded, decoded_blocks, encoding_name
 from parsimon.errors import ParsimonError
-from parsimon.text_encodings import check_bom, decoded, decoded_blocks, encoding_name
 
 TEXT = "Zürich\nça va\n"
 

@@ -1,0 +1,1 @@
+"""Characters: bytes as text in any encoding, and text that steers no terminal."""
