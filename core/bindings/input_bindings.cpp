@@ -43,7 +43,9 @@ std::string_view text_of(nb::handle h) {
     const char* p = PyUnicode_AsUTF8AndSize(h.ptr(), &n);
     if (!p) {
         PyErr_Clear();
-        throw nb::type_error("a text has half of a surrogate pair, which is no character of its own");
+        throw nb::type_error(PyUnicode_Check(h.ptr())
+                                 ? "a text has half of a surrogate pair, which is no character of its own"
+                                 : "texts must be strings");
     }
     return {p, static_cast<size_t>(n)};
 }
