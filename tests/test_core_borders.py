@@ -375,7 +375,7 @@ def test_a_tree_says_its_order() -> None:
 
 
 def test_texts_must_be_strings() -> None:
-    with pytest.raises(TypeError, match="a text must be a string"):
+    with pytest.raises(TypeError, match="texts must be strings"):
         core.StringTable().add_all(["a", 3])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="half of a surrogate pair"):
         core.StringTable().add_all(["\ud800"])

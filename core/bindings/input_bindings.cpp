@@ -39,7 +39,7 @@ struct ExtractorInput {
 
 // The text of a string, in UTF-8.
 std::string_view text_of(nb::handle h) {
-    if (!PyUnicode_Check(h.ptr())) throw nb::type_error("a text must be a string");
+    if (!PyUnicode_Check(h.ptr())) throw nb::type_error("texts must be strings");
     Py_ssize_t n;
     const char* p = PyUnicode_AsUTF8AndSize(h.ptr(), &n);
     if (!p) {

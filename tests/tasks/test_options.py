@@ -456,3 +456,8 @@ def test_long_values_are_cut_short_in_messages() -> None:
     assert len(str(error.value)) < 150
     with pytest.raises(ParsimonError, match="not such a long number"):
         TrainingOptions(tol=10**5000).check()
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ParsimonError, match="not something so deep"):
+        TrainingOptions(tol=deep).check()  # type: ignore[arg-type]

@@ -78,7 +78,7 @@ class Option:
             )
             if right and abs(_as_float(value)) > LARGEST:
                 raise ParsimonError(
-                    f"{name} must be {self.wanted}, and {LARGEST:g} at most, not {_shown(value)}."
+                    f"{name} must be {self.wanted}, and {LARGEST:g} at most, not {excerpt(value)}."
                 )
         elif self.kind == SWITCH:
             right = type(value).__name__ in ("bool", "bool_") or (
@@ -93,7 +93,7 @@ class Option:
                 not isinstance(value, bool) and isinstance(value, Integral) and 0 < int(value) < LARGEST_SIZE
             )
         if not right:
-            raise ParsimonError(f"{name} must be {self.wanted}, not {_shown(value)}.")
+            raise ParsimonError(f"{name} must be {self.wanted}, not {excerpt(value)}.")
 
     def _allows(self, value: float) -> bool:
         return (
@@ -121,12 +121,14 @@ class Option:
         return noun if self.least is None else f"{noun}, {_short(self.least)} or more"
 
 
-def _shown(value: object) -> str:
+def excerpt(value: object) -> str:
     """A wrong value, short enough for a sentence in one line."""
     try:
         text = " ".join(repr(value).split())
     except ValueError:  # a whole number with thousands of digits
         return "such a long number"
+    except RecursionError:
+        return "something so deep"
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
@@ -291,13 +293,13 @@ class TrainingOptions:
                 names_only = annotations[name] in ("str", "str | None")  # and no objects
                 if given not in each.choices if isinstance(given, str) else names_only:
                     raise ParsimonError(
-                        f"{name} must be one of {', '.join(each.choices)}, not {_shown(given)}."
+                        f"{name} must be one of {', '.join(each.choices)}, not {excerpt(given)}."
                     )
             if given is not None or not optional:
                 _check_object(name, given, each)
         if not all(map(callable, self.callbacks)):
             raise ParsimonError(
-                f"callback must be a function or a list of functions, not {_shown(self.callback)}."
+                f"callback must be a function or a list of functions, not {excerpt(self.callback)}."
             )
         threads_of(self.n_jobs)
         _check_random_state(self.random_state)
@@ -432,7 +434,7 @@ def _check_object(name: str, given: object, described: Option) -> None:
     if isinstance(given, type) or not hasattr(given, ABILITIES[name]):
         names = "" if described.choices is None else f"one of {', '.join(described.choices)}, or "
         raise ParsimonError(
-            f"{name} must be {names}an object that has {ABILITIES[name]!r}, not {_shown(given)}."
+            f"{name} must be {names}an object that has {ABILITIES[name]!r}, not {excerpt(given)}."
         )
 
 

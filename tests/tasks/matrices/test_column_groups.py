@@ -47,6 +47,13 @@ def test_none_and_groups_that_overlap_or_are_empty() -> None:
     assert as_groups([[0, 1]], 3, [2.5]).weight.tolist() == [2.5]
 
 
+def deep() -> Any:
+    inner: Any = 0
+    for _ in range(100_000):
+        inner = [inner]
+    return inner
+
+
 def wrong() -> list[tuple[Any, str]]:
     pandas = pytest.importorskip("pandas")
     return [
@@ -60,12 +67,14 @@ def wrong() -> list[tuple[Any, str]]:
         ([[0], [-1]], "group 1 has column -1"),
         ([[0.5]], r"group 0 is \[0.5\]; give the numbers of its columns"),
         ([["a"]], "give the numbers of its columns"),
+        ([[0, [1, 2]]], "give the numbers of its columns"),
+        ([[deep()], [0]], "group 0 is something so deep; give the numbers of its columns"),
         ([[[0]]], "give the numbers of its columns"),
         (Groups.from_lists([[0]], 4), "the groups are of 4 columns, but X has 5"),
     ]
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(14))
 def test_what_is_refused(number: int) -> None:
     groups, said = wrong()[number]
     with pytest.raises(ParsimonError, match=said):

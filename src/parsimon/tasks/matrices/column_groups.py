@@ -10,6 +10,7 @@ import numpy as np
 from parsimon.arrays import IntArray
 from parsimon.errors import ParsimonError
 from parsimon.penalties.groups import Groups, Rule, bounds, group_weights
+from parsimon.tasks.options import excerpt
 
 FORMS = "lists of columns, one label for each column, or Groups"
 
@@ -33,7 +34,7 @@ def as_groups(groups: Any, n_columns: int, weight: Rule = "sqrt") -> Groups:
             )
         return groups
     if isinstance(groups, str | Mapping) or not isinstance(groups, Collection):
-        raise ParsimonError(f"groups is {groups!r}; give {FORMS}.")
+        raise ParsimonError(f"groups is {excerpt(groups)}; give {FORMS}.")
     nested = [is_list(each) for each in groups]
     if not all(nested):
         if any(nested):
@@ -49,12 +50,15 @@ def is_list(each: object) -> bool:
 
 
 def _columns(m: int, members: Sequence[Any], n_columns: int) -> IntArray:
-    numbers = np.asarray(members)
-    if len(numbers) == 0:
+    try:
+        numbers = np.asarray(members)
+    except ValueError:  # members of different lengths, or far too deep
+        numbers = np.asarray("none")
+    if numbers.ndim == 1 and len(numbers) == 0:
         return np.zeros(0, np.int64)
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
         raise ParsimonError(
-            f"group {m} is {members!r}; give the numbers of its columns, from 0 to {n_columns - 1}."
+            f"group {m} is {excerpt(members)}; give the numbers of its columns, from 0 to {n_columns - 1}."
         )
     outside = numbers[(numbers < 0) | (numbers >= n_columns)]
     if len(outside):
