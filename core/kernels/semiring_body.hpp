@@ -12,20 +12,21 @@ constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 // Scaled sums lose a label only when its part of α underflows, e^-708. Before it is scaled, that part is at least
 // e^-(spread of node scores + twice the spread of pair scores) / Y, so nothing is lost when that stays well above.
 //
-// A label whose node score alone lies that far below the best is lost, but it does not matter while pairs spread
-// little: the best label in its place costs an output at most the spread of pair scores for every neighbour, so the
-// lost marginal is below Y e^(neighbours · spread − 708). See `node_limit`.
+// A label whose node score lies D below the best of its token cannot matter when D is much larger than what the pairs can
+// make up for: with the best label in its place an output loses at most the spread of pair scores for every neighbour, so
+// the label's marginal is below Y e^(neighbours · spread − D). What can matter, D ≤ neighbours · spread + `irrelevant`, is
+// safe by the bound above if that and twice the spread are within `safe_spread`; then D may be anything. See `node_limit`.
 //
 // Where pairs are forbidden there are no such bounds (labels that cannot reach each other drift apart), so α itself is
 // watched: a label that can be reached must keep a share above `smallest_share`.
-constexpr double safe_spread = 600.0, smallest_share = 1e-150;
+constexpr double safe_spread = 600.0, smallest_share = 1e-150, irrelevant = 60.0;
 // A sum of scaled numbers below this has lost digits to underflow, or is zero because nothing is possible.
 constexpr double smallest_sum = 1e-280;
 
 // How far the node scores of a token with so many neighbours may spread for scaled sums to do.
 template <class Table>
 double node_limit(const Table& table, int64_t neighbours) {
-    if (!table.forbidden && static_cast<double>(neighbours) * table.spread <= safe_spread)
+    if (!table.forbidden && static_cast<double>(neighbours + 2) * table.spread + irrelevant <= safe_spread)
         return std::numeric_limits<double>::infinity();
     return safe_spread - 2 * table.spread;
 }
