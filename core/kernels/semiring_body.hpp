@@ -12,10 +12,11 @@ constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 // Scaled sums lose a label only when its part of α underflows, e^-708. Before it is scaled, that part is at least
 // e^-(spread of node scores + twice the spread of pair scores) / Y, so nothing is lost when that stays well above.
 //
-// A label whose node score lies D below the best of its token cannot matter when D is much larger than what the pairs can
-// make up for: with the best label in its place an output loses at most the spread of pair scores for every neighbour, so
-// the label's marginal is below Y e^(neighbours · spread − D). What can matter, D ≤ neighbours · spread + `irrelevant`, is
-// safe by the bound above if that and twice the spread are within `safe_spread`; then D may be anything. See `node_limit`.
+// A label whose node score lies D below the best of its token cannot matter when D is much larger than what the pairs
+// can make up for: with the best label in its place an output loses at most the spread of pair scores for every
+// neighbour, so the label's marginal is below Y e^(neighbours · spread − D). What can matter, D ≤ neighbours · spread +
+// `irrelevant`, is safe by the bound above if that and twice the spread are within `safe_spread`; then D may be
+// anything. See `node_limit`.
 //
 // Where pairs are forbidden there are no such bounds (labels that cannot reach each other drift apart), so α itself is
 // watched: a label that can be reached must keep a share above `smallest_share`.
