@@ -2,8 +2,7 @@
 
     python benchmarks/stopping.py [--seconds 2] [--write docs/reliability.md]
 
-The data are made sequences (and vectors, for the solvers that need them), plain, with columns × 30 and × 1000. The time
-of one iteration on the plain data is measured as well.
+The data are made sequences (and vectors, for the solvers that need them), plain, with columns × 30 and × 1000.
 """
 
 from __future__ import annotations
@@ -91,13 +90,6 @@ def late(fit: Callable[..., Any], seconds: float, *, by_hand: bool) -> float | N
     return past if past > 0 else None
 
 
-def one_iteration(fit: Callable[..., Any]) -> float:
-    """Seconds of reading the input and the first iteration."""
-    began = time.perf_counter()
-    fit(max_iter=1)
-    return time.perf_counter() - began
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=2.0)
@@ -117,9 +109,9 @@ def main() -> None:
             for by_hand in (False, True):
                 past = late(fit, given.seconds, by_hand=by_hand)
                 row.append("–" if past is None else f"{past:.2f}")
-        rows.append([*row, f"{one_iteration(make(solver, 1)):.2f}"])
+        rows.append(row)
         print(*rows[-1], flush=True)
-    text = table([*head, "one iteration"], rows)
+    text = table(head, rows)
     print(text)
     if given.write is not None:
         replace_blocks(given.write, {"stopping": text})
