@@ -507,3 +507,10 @@ def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
 def test_long_histories_are_counted_in_full() -> None:
     fitted = DocumentClassifier(stopping="paper", rho=1.0, tol=1e-30, max_iter=450).fit(TEXTS, Y)
     assert fitted.n_iter_ == 451 > len(fitted.history_)
+
+
+def test_lists_that_are_nested_without_end() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(ParsimonError, match="X has lists nested more than 20 deep; give a list of documents"):
+        DocumentClassifier().fit([endless, endless], ["a", "b"])

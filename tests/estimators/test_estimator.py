@@ -376,15 +376,15 @@ def test_fitting_leaves_parameters_alone(case: Case) -> None:
 def test_every_parameter_is_described(case: Case) -> None:
     text = str(case.estimator.__doc__)
     for name, option in options_of(case.estimator).items():
-        assert f"    {name} : " in text
+        assert f"\n{name} : " in text
         assert " ".join(option.help.split()) in " ".join(text.split())
-    assert text.count("    Parameters\n    ----------\n") == 1
+    assert text.count("\nParameters\n----------\n") == 1
 
 
 def test_parameters_come_before_attributes_and_examples() -> None:
     for kind in (OverlappingGroupLassoRegressor, DependencyParser, MarkovNetwork):
         text = str(kind.__doc__)
-        places = [text.find(f"    {name}\n    -") for name in ("Parameters", "Attributes", "Examples")]
+        places = [text.find(f"\n{name}\n-") for name in ("Parameters", "Attributes", "Examples")]
         there = [place for place in places if place >= 0]
         assert there == sorted(there)
         assert places[0] >= 0
@@ -398,7 +398,7 @@ def test_a_docstring_without_other_sections_ends_with_the_parameters() -> None:
 
     text = str(Small.__doc__)
     assert text.startswith("Small.")
-    assert "    tol : float or None\n        Stop when" in text
+    assert "\ntol : float or None\n    Stop when" in text
 
 
 # ---- labels of any type --------------------------------------------------------------------------------------

@@ -67,7 +67,8 @@ def _and_end(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _refusal(error: UnicodeError, encoding: str, name: str, line: int) -> ParsimonError:
     """What to say of bytes that are not text; without a byte order mark, decoders raise an error without a place."""
-    if encoding in NEED_BOM and not isinstance(error, UnicodeDecodeError | UnicodeEncodeError):
+    placeless = not isinstance(error, UnicodeDecodeError | UnicodeEncodeError)
+    if encoding in NEED_BOM and (placeless or "BOM" in str(error)):
         return _without_bom(encoding, name)
     other = "latin-1" if encoding == "utf-8" else "utf-8"
     return ParsimonError(

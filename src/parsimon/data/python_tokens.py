@@ -68,7 +68,8 @@ class PythonTokens:
                 kind, text, start = "STRING", string_start.string, string_start.start
             if nesting or kind in _LAYOUT:
                 continue
-            if kind == "ERRORTOKEN":
+            # Python 3.12 and later take any character for an operator.
+            if kind == "ERRORTOKEN" or (kind == "OP" and text not in tokenize.EXACT_TOKEN_TYPES):
                 raise SyntaxError(f"stray {text!r} on line {start[0]}")
             size = len(tokens.text)
             if kind == "NEWLINE":

@@ -33,6 +33,8 @@ from parsimon.tasks.matrices.training import MatrixTraining, Rows, numbered
 from parsimon.tasks.options import LEARNING, NUMBER, RUNNING, STOPPING, SWITCH, changed, option, values_of
 from parsimon.tasks.training import Trained
 
+MOST_NESTED = 20  # lists in X
+
 
 @documented
 @dataclass(eq=False, repr=False)
@@ -325,11 +327,13 @@ def are_documents(X: Any) -> bool:
     return _are_texts(X)
 
 
-def _are_texts(documents: Iterable[Any]) -> bool:
-    """Whether the first thing, in lists of lists, that is no list is a string."""
-    for each in documents:
-        if not isinstance(each, list | tuple | np.ndarray):
-            return isinstance(each, str)
-        if len(each):
-            return _are_texts(each)
-    return False
+def _are_texts(documents: Any) -> bool:
+    """Whether the first thing, in lists of lists, that is no list is a string. Sentences are two lists deep."""
+    for _ in range(MOST_NESTED):
+        if not isinstance(documents, Iterable):
+            return False
+        first = next((x for x in documents if not isinstance(x, list | tuple | np.ndarray) or len(x)), None)
+        if not isinstance(first, list | tuple | np.ndarray):
+            return isinstance(first, str)
+        documents = first
+    raise ParsimonError(f"X has lists nested more than {MOST_NESTED} deep; give a list of documents.")

@@ -8,6 +8,7 @@ import textwrap
 import time
 import warnings
 from dataclasses import fields
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -169,11 +170,11 @@ def documented(estimator: Class) -> Class:
         lines += textwrap.wrap(
             described.help, WIDTH - 8, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
         )
-    section = textwrap.indent("\n".join(lines), "    ") + "\n\n"
-    text = estimator.__doc__ or ""
-    place = re.search(r"^    (Attributes|Examples)\n    -+\n", text, re.MULTILINE)
-    at = len(text) if place is None else place.start()
-    estimator.__doc__ = text[:at] + section + text[at:]
+    section = "\n".join(lines) + "\n\n"
+    text = cleandoc(estimator.__doc__ or "") + "\n"  # Python 3.13 takes the indentation away by itself
+    place = re.search(r"^(Attributes|Examples)\n-+\n", text, re.MULTILINE)
+    before, after = (text, "") if place is None else (text[: place.start()], text[place.start() :])
+    estimator.__doc__ = f"{before.rstrip()}\n\n{section}{after}"
     return estimator
 
 
