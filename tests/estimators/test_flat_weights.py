@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parsimon import OverlappingGroupLassoClassifier
 from parsimon.errors import ParsimonError
 from parsimon.estimators.flat_weights import LinearClassifier, check_classes, instance_weights
 
@@ -81,3 +82,8 @@ def test_classes_that_an_array_would_change_in_silence(y: Any, said: str) -> Non
 )
 def test_other_classes_are_left_to_scikit_learn(y: Any) -> None:
     check_classes(y)
+
+
+def test_whole_numbers_that_no_float_holds() -> None:
+    with pytest.raises(ParsimonError, match="X has a whole number that is too large for a float"):
+        OverlappingGroupLassoClassifier().fit([[10**400, 1], [1, 2]], ["a", "b"])

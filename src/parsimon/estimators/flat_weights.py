@@ -61,6 +61,8 @@ def validated(estimator: Any, *data: Any, **settings: Any) -> Any:
         return validate_data(estimator, *data, **settings)
     except ValueError as error:
         raise ParsimonError(" ".join(str(error).split())) from None
+    except OverflowError:
+        raise ParsimonError("X has a whole number that is too large for a float; scale X down.") from None
 
 
 def check_classes(y: Any) -> None:
