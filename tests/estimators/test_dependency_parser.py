@@ -185,7 +185,7 @@ def test_the_scikit_learn_contract(parser):
 def test_parameters_are_described_once():
     described = DependencyParser.__doc__
     for name in DependencyParser().get_params():
-        assert described.count(f"\n    {name} : ") == 1
+        assert described.count(f"\n{name} : ") == 1
     assert repr(DependencyParser("martins-parsing", l2=0.5)) == (
         "DependencyParser(l2=0.5, templates='martins-parsing')"
     )

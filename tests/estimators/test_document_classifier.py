@@ -94,7 +94,7 @@ def test_making_one_checks_nothing() -> None:
 def test_parameters_are_those_of_document_training() -> None:
     assert set(options_of(DocumentTraining)) <= set(DocumentClassifier().get_params())
     text = str(DocumentClassifier.__doc__)
-    assert all(f"    {name} : " in text for name in DocumentClassifier().get_params())
+    assert all(f"\n{name} : " in text for name in DocumentClassifier().get_params())
 
 
 def test_clone_and_pickle(classifier: DocumentClassifier) -> None:

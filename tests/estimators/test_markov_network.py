@@ -318,7 +318,7 @@ def test_parameters_are_explained() -> None:
     text = MarkovNetwork.__doc__
     assert text is not None
     for name in MarkovNetwork().get_params():
-        assert f"    {name} : " in text
+        assert f"\n{name} : " in text
 
 
 def test_a_strength_may_be_text_as_a_command_has_it() -> None:

@@ -433,7 +433,7 @@ def test_parameters() -> None:
         OverlappingGroupLassoClassifierCV,
         OverlappingGroupLassoRegressorCV,
     ):
-        assert all(f"    {name} : " in str(made.__doc__) for name in made().get_params())
+        assert all(f"\n{name} : " in str(made.__doc__) for name in made().get_params())
 
 
 def test_the_hinge_loss_knows_no_probabilities() -> None:
