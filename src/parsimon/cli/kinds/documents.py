@@ -205,9 +205,8 @@ Examples:
         else:
             from parsimon.report.explanation import explanation_text
 
-            told = None if names is None else [name_text(name) for name in names]
             # It has looked at the terminal itself.
-            click.echo(explanation_text(explained, names=told), nl=False, color=True)
+            click.echo(explanation_text(explained, names=name_texts(names)), nl=False, color=True)
         if len(found.documents) > limit:
             say(f"these are the first {limit} of {len(found.documents):,} documents; --limit says how many")
 
@@ -289,6 +288,11 @@ def name_text(name: Any) -> str:
     return " ".join(text.split())
 
 
+def name_texts(names: list[Any] | None) -> list[str] | None:
+    """The same for all documents, if they have names."""
+    return None if names is None else [name_text(name) for name in names]
+
+
 def mention_unknown(model: DocumentModel, gold: list[str], name: str) -> None:
     """Labels that the model does not know count as wrong."""
     unknown = sorted(set(gold) - set(model.labels))
@@ -309,8 +313,7 @@ def write_explanation(
     from parsimon.report.explanation_page import explanation_page
 
     title = f"Which sentences matter: {Path(job['file']).name}, {Path(job.model).name}"
-    told = None if names is None else [name_text(name) for name in names]
-    page = explanation_page(explained, title=title, names=told, gold=gold or None)
+    page = explanation_page(explained, title=title, names=name_texts(names), gold=gold or None)
     write_file(job["html"], page.encode("utf-8", "replace"))
     n = len(explained)
     show(f"{n} document{'s' * (n != 1)} explained in {one_line(str(job['html']))}\n")
