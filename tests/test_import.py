@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,3 +48,23 @@ def test_every_public_name_is_there() -> None:
         assert getattr(parsimon, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = parsimon.nothing
+
+
+def test_prediction_loads_nothing_that_training_needs(tmp_path: Path) -> None:
+    """Of the parts of the machine those that score and decode, and of the tasks that of the model."""
+    (tmp_path / "train.txt").write_text("a X\nb Y\n\nb Y\na X\n")
+    (tmp_path / "plain.tpl").write_text("U0:%x[0,0]\nB\n")
+    command = [sys.executable, "-m", "parsimon.cli"]
+    trained = [*command, "train", "sequence", "train.txt", "-m", "model", "-t", "plain.tpl", "-q"]
+    subprocess.run(trained, cwd=tmp_path, check=True)
+    predict = [sys.executable, "-X", "importtime", *command[1:], "predict", "model", "train.txt"]
+    run = subprocess.run(predict, cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = {line.rsplit("|", 1)[-1].strip() for line in run.stderr.splitlines()}
+    assert "parsimon.structures.chain" in loaded
+    for part in ("losses", "penalties", "problem", "solvers", "selection"):
+        assert not {name for name in loaded if name.startswith(f"parsimon.{part}.")} - {
+            "parsimon.solvers.registry"
+        }
+    for task in ("pages", "documents", "parsing", "networks", "matrices"):
+        assert f"parsimon.tasks.{task}" not in loaded
+    assert not {name.split(".")[0] for name in loaded} & {"sklearn", "scipy", "rich", "pandas"}

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from parsimon import forms
 from parsimon._core import FeatureRows
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.designs.feature_index import FeatureIndex
@@ -212,18 +211,6 @@ class GrownStage:
             f"{self.templates} templates, {self.attributes:,} of {self.possible_attributes:,} attributes, "
             f"{self.features:,} of {self.candidate_features:,} features, objective {self.objective:,.6g}"
         )
-
-
-GROWN_STAGE = forms.record(
-    {"templates": forms.count, "attributes": forms.count, "possible_attributes": forms.count},
-    {
-        "features": forms.count,
-        "candidate_features": forms.count,
-        "objective": forms.number,
-        "until": forms.count,
-    },
-    closed=True,
-)
 
 
 @dataclass(frozen=True)

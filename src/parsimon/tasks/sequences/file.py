@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parsimon.designs.feature_index import FeatureIndex
-from parsimon.forms import count, line, list_of, optional, record
+from parsimon.forms import count, line, list_of, number, optional, record
 from parsimon.label_values import values_for_file, values_from_file
-from parsimon.selection.growth import GROWN_STAGE
 from parsimon.structures.label_schemes import SCHEMES
 from parsimon.tasks import naming
 from parsimon.tasks.info import SHARED_BY_LABELLERS, measure, setting
@@ -23,6 +22,11 @@ if TYPE_CHECKING:
 
     from parsimon.forms import Form
 
+GROWN_STAGE = record(
+    {"templates": count, "attributes": count, "possible_attributes": count},
+    {"features": count, "candidate_features": count, "objective": number, "until": count},
+    closed=True,
+)
 INFO: Mapping[str, Form] = {
     **SHARED_BY_LABELLERS,
     "candidates": setting,
