@@ -14,14 +14,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-import parsimon.tasks.training as module
 from memory_in_use import memory_in_use
 from parsimon.errors import ParsimonError
 from parsimon.losses import get_loss
 from parsimon.penalties import L2, ElasticNet
 from parsimon.problem import InMemoryProblem
 from parsimon.selection import Selected
-from parsimon.solvers import ADMM, LBFGS, OWLQN, BlockCoordinateDescent, Online, Result, Status, Weights
+from parsimon.solvers import (
+    ADMM,
+    LBFGS,
+    OWLQN,
+    BlockCoordinateDescent,
+    Online,
+    Result,
+    Status,
+    Weights,
+    drive,
+)
 from parsimon.solvers.settings import (
     counts_epochs,
     epochs_of,
@@ -276,14 +285,14 @@ def test_callbacks_can_be_left_out_of_a_fit() -> None:
 def test_a_run_says_how_long_it_has_taken(tmp_path: Path) -> None:
     run = Run(time_limit=5.0, began=time.perf_counter() - 3.0)
     assert 3.0 <= run.seconds < 5.0
-    assert not run.out_of_time
+    assert run.stopped is None
     run.began -= 2.0
-    assert run.out_of_time
+    assert run.stopped is Status.TIME
     assert run.monitor().time_limit == 5.0
     assert run.monitor().started == run.began
     Checkpoint("mark", seconds=100.0).save(tmp_path / "run")
     assert 100.0 <= started(tmp_path / "run", resume=True).seconds < 200.0
-    assert started(tmp_path / "run", resume=True, time_limit=99.0).out_of_time
+    assert started(tmp_path / "run", resume=True, time_limit=99.0).stopped
     assert started(tmp_path / "run").seconds < 50.0
 
 
@@ -345,6 +354,35 @@ def test_a_needed_fit_has_no_model_to_leave_at_ctrl_c(tmp_path: Path) -> None:
         run.fit("first", OWLQN(tol=1e-12), problem(), ZERO, needed=True)
     run = Run(callbacks=[press_at(1)])
     assert run.fit("first", OWLQN(tol=1e-12), problem(), ZERO).status is Status.INTERRUPTED
+
+
+def test_ctrl_c_as_a_fit_ends_ends_the_next_one() -> None:
+    """It comes in the last iteration, so the status of the first fit does not show it."""
+    last = len(Run().fit("first", LBFGS(), problem(0.0), ZERO).history) - 1
+    run = Run(callbacks=[press_at(last)])
+    assert run.fit("first", LBFGS(), problem(0.0), ZERO).status is Status.CONVERGED
+    assert run.stopped is Status.INTERRUPTED
+    second = run.fit("second", LBFGS(), problem(0.0), ZERO)
+    assert (second.status, len(second.history)) == (Status.INTERRUPTED, 1)
+
+
+def test_ctrl_c_as_a_needed_fit_ends_is_not_lost(tmp_path: Path) -> None:
+    last = len(Run().fit("first", LBFGS(), problem(0.0), ZERO).history) - 1
+    run = started(tmp_path / "run", callbacks=[press_at(last)])
+    with pytest.raises(KeyboardInterrupt):
+        run.fit("first", LBFGS(), problem(0.0), ZERO, needed=True)
+    assert run.done("first") is not None  # it need not be done again
+
+
+def test_ctrl_c_while_something_is_found_out_keeps_none_of_it(tmp_path: Path) -> None:
+    run = started(tmp_path / "run")
+
+    def find_out() -> float:
+        return drive(LBFGS(), problem(0.0), ZERO, run.monitor(callbacks=[press_at(1)])).objective
+
+    with pytest.raises(KeyboardInterrupt):
+        run.once("value", find_out, lambda value: {"value": value}, lambda kept: kept["value"])
+    assert "value" not in kept(tmp_path / "run").values
 
 
 def test_a_limit_is_an_end_only_if_it_is_proper(tmp_path: Path) -> None:
@@ -634,4 +672,3 @@ def test_a_training_says_what_it_is_missing() -> None:
         Training()  # type: ignore[abstract]
     assert Trained(1, Result(ZERO, Status.DONE, 0.0)).model == 1
     assert NobodyWatches().phase("a") is None  # type: ignore[func-returns-value]
-    assert module.CUT_SHORT == (Status.INTERRUPTED, Status.TIME, Status.ITERATIONS)

@@ -32,6 +32,11 @@ class Status(Enum):
     DEVELOPMENT = "stopped early: the development score no longer improves"
     INTERRUPTED = "interrupted: this is the best model so far"
 
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the time limit or Ctrl-C ended the training, so that nothing more should begin."""
+        return self in (Status.TIME, Status.INTERRUPTED)
+
 
 @dataclass(frozen=True)
 class Iterate:

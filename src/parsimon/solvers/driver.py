@@ -86,14 +86,14 @@ class Monitor:
     started: float = field(default_factory=time.perf_counter)
     history: list[Event] = field(default_factory=list)
     counted_from: int | None = None  # the event from which on iterations count; None for the next
+    interrupted: threading.Event = field(default_factory=threading.Event)  # set by the first Ctrl-C
 
 
 @contextmanager
-def interruptible() -> Iterator[threading.Event]:
+def interruptible(flag: threading.Event) -> Iterator[None]:
     """A context in which the first Ctrl-C sets a flag; a second one interrupts at once."""
-    flag = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield flag
+        yield
         return
     previous = signal.getsignal(signal.SIGINT)
 
@@ -104,23 +104,26 @@ def interruptible() -> Iterator[threading.Event]:
 
     signal.signal(signal.SIGINT, note)
     try:
-        yield flag
+        yield
     finally:
         signal.signal(signal.SIGINT, previous)
 
 
 def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | None = None) -> Result:
-    """Runs a solver until it converges or the monitor says stop; Ctrl-C returns the best model so far."""
+    """Runs a solver until it converges or the monitor says stop; Ctrl-C returns the best model so far.
+
+    The monitor's flag stays set if Ctrl-C came when the solver was ending anyway, so that the caller can stop as well.
+    """
     watch = monitor or Monitor()
     first = len(watch.history) if watch.counted_from is None else watch.counted_from
     last_checkpoint = time.perf_counter()
     last: Iterate | None = None
     status: Status | None = None
     # BLAS with one thread: its sums must not depend on how many processors there are.
-    with interruptible() as interrupted, threadpool_limits(1, user_api="blas"):
+    with interruptible(watch.interrupted), threadpool_limits(1, user_api="blas"):
         for here in _computable(solver.iterate(problem, start), problem.penalty.projection):
             if not here.whole:
-                status = _cut_short(watch, interrupted.is_set())
+                status = _cut_short(watch)
                 if status is None:
                     continue
                 here = lowest(problem, start, last, here)
@@ -135,7 +138,7 @@ def drive(solver: Solver, problem: Problem, start: Weights, monitor: Monitor | N
             if watch.checkpoint is not None and now - last_checkpoint >= watch.checkpoint_every:
                 keep(watch, last.weights)
                 last_checkpoint = time.perf_counter()
-            status = status or last.status or _stop(watch, number, interrupted.is_set())
+            status = status or last.status or _stop(watch, number)
             if status is not None:
                 break
     assert last is not None, "a solver yields at least once"
@@ -235,19 +238,19 @@ def keep(watch: Monitor, weights: Weights) -> None:
         warn(f"no checkpoint was kept: {error}")
 
 
-def _stop(watch: Monitor, iteration: int, interrupted: bool) -> Status | None:
-    if interrupted:
+def _stop(watch: Monitor, iteration: int) -> Status | None:
+    if watch.interrupted.is_set():
         return Status.INTERRUPTED
     if watch.validation is not None and watch.validation.exhausted:
         return Status.DEVELOPMENT
     if watch.max_iter is not None and iteration >= watch.max_iter:
         return Status.ITERATIONS
-    return _cut_short(watch, interrupted)
+    return _cut_short(watch)
 
 
-def _cut_short(watch: Monitor, interrupted: bool) -> Status | None:
+def _cut_short(watch: Monitor) -> Status | None:
     """What may stop a solver within a step, too."""
-    if interrupted:
+    if watch.interrupted.is_set():
         return Status.INTERRUPTED
     if watch.time_limit is not None and time.perf_counter() - watch.started >= watch.time_limit:
         return Status.TIME

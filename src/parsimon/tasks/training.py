@@ -12,6 +12,7 @@ Every kind of model has a subclass of `Training`, which makes the learning probl
 
 from __future__ import annotations
 
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,7 +48,6 @@ Model_co = TypeVar("Model_co", covariant=True)
 Data = TypeVar("Data")
 Value = TypeVar("Value")
 ASTRAY = 1e6  # weights in a checkpoint that are worse by this factor than none at all are not from a fit
-CUT_SHORT = (Status.INTERRUPTED, Status.TIME, Status.ITERATIONS)
 
 
 class Described(Protocol):
@@ -312,6 +312,7 @@ class Run:
         self._kept = Checkpoint("")
         self._passed: set[str] = set()  # the names of the fits so far
         self._written = self.began
+        self._interrupted = threading.Event()
 
     def keep_in(self, path: Path, every: float, mark: str, *, resume: bool) -> None:
         """Keeps a checkpoint in a file. With `resume`, goes on from the file, which must have the same mark."""
@@ -330,13 +331,17 @@ class Run:
         return time.perf_counter() - self.began
 
     @property
-    def out_of_time(self) -> bool:
-        """Whether the time limit is reached."""
-        return self.time_limit is not None and self.seconds >= self.time_limit
+    def stopped(self) -> Status | None:
+        """Why nothing more should begin, if so: Ctrl-C came during a fit, or the time limit is reached."""
+        if self._interrupted.is_set():
+            return Status.INTERRUPTED
+        late = self.time_limit is not None and self.seconds >= self.time_limit
+        return Status.TIME if late else None
 
-    def monitor(self) -> Monitor:
-        """A monitor with the same time limit and callbacks, for solvers that run inside a selection."""
-        return Monitor(time_limit=self.time_limit, callbacks=self.callbacks, started=self.began)
+    def monitor(self, **settings: Any) -> Monitor:
+        """A monitor with the same limits and callbacks, for solvers that run inside a selection."""
+        shared = {"time_limit": self.time_limit, "callbacks": self.callbacks, "started": self.began}
+        return Monitor(**{**shared, **settings}, interrupted=self._interrupted)
 
     def once(
         self,
@@ -345,7 +350,10 @@ class Run:
         to_dict: Callable[[Value], dict[str, Any]],
         from_dict: Callable[[dict[str, Any]], Value],
     ) -> Value:
-        """A result that precedes learning, such as a selection. It is kept at once, and never computed again."""
+        """A result that precedes learning, such as a selection. It is kept at once, and never computed again.
+
+        Ctrl-C while it is computed raises `KeyboardInterrupt`: part of it is of no use.
+        """
         if name in self._kept.values:
             try:
                 return from_dict(self._kept.values[name])
@@ -354,7 +362,10 @@ class Run:
                     f"{self._path} is damaged: its {name} cannot be read ({told(error)})."
                 ) from error
         self._write()  # so that there is a checkpoint to resume from, even if nothing is finished
+        before = self._interrupted.is_set()
         value = find_out()
+        if self._interrupted.is_set() and not before:
+            raise KeyboardInterrupt
         self._kept.values[name] = to_dict(value)
         self._write()
         return value
@@ -376,6 +387,7 @@ class Run:
         validation: Validation | None = None,
         history: Sequence[Event] = (),
         needed: bool = False,
+        brief: bool = False,
         whole: bool = False,
         proper_end: Sequence[Status] = (),
         callbacks: Sequence[Callable[[Event], object]] | None = None,
@@ -386,6 +398,8 @@ class Run:
             Identifies the fit in the checkpoint.
         needed:
             Later fits depend on this one, so there is no model yet: Ctrl-C raises `KeyboardInterrupt`.
+        brief:
+            One of many short fits. The checkpoint is written when it is due, not after each of them.
         whole:
             If the run is killed during this fit, the resumed run repeats it from the beginning. Use this where the same
             bits matter: a solver without a state, restarted in the middle, reaches the same optimum but not the same
@@ -398,12 +412,10 @@ class Run:
         if done is not None:
             self._check(done.weights, problem, solver)
             return done
-        monitor = Monitor(
+        monitor = self.monitor(
             max_iter=max_iter,
-            time_limit=self.time_limit,
             callbacks=self.callbacks if callbacks is None else callbacks,
             validation=validation,
-            started=self.began,
             history=list(history),
             counted_from=len(history),
         )
@@ -424,11 +436,14 @@ class Run:
             raise KeyboardInterrupt
         if whole:  # in the form in which a checkpoint returns it
             result = replace(result, weights=result.weights.nonzero())
-        if result.status not in CUT_SHORT or result.status in proper_end:
-            self._finish(name, result, at_once=not needed)
+        limited = result.status.stopped_early or result.status is Status.ITERATIONS
+        if not limited or result.status in proper_end:
+            self._finish(name, result, at_once=not (needed or brief))
         elif whole:
             goes_on = resumable and not needed and not proper_end
             self._cut_short(name, result, monitor, goes_on=goes_on)
+        if needed and self._interrupted.is_set():  # the solver was ending anyway
+            raise KeyboardInterrupt
         return result
 
     def _taken_up(

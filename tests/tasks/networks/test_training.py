@@ -54,6 +54,12 @@ def press() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
+def press_once() -> Any:
+    """Ctrl-C at the first call only: a second one would end the program at once."""
+    presses = iter([press])
+    return lambda: next(presses, lambda: None)()
+
+
 def run(training: NetworkTraining, phases: Phases | None = None) -> NetworkModel:
     phases = phases or Phases()
     rows = Counted(TABLE, COUNTS)
@@ -129,20 +135,44 @@ def test_checkpoints_are_not_written_more_often_than_asked(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "place"),
-    [("criterion", "strength 3 of 8"), ("folds", "fold 2 of 3, strength 2 of 4"), ("halves", "half 3 of 5")],
+    ("name", "place", "n"),
+    [
+        ("criterion", "strength 1 of 8", 1),
+        ("criterion", "strength 4 of 8", 3),
+        ("folds", "fold 2 of 3, strength 3 of 4", 2),
+        ("folds", "strength 2 of 4", 4),
+    ],
 )
-def test_ctrl_c_while_there_is_no_network_keeps_the_checkpoint(name: str, place: str, tmp_path: Path) -> None:
-    training = replace(PLACES[name][0], max_iter=None)
+def test_ctrl_c_on_a_path_leaves_the_best_network_so_far(
+    name: str, place: str, n: int, tmp_path: Path
+) -> None:
+    training, whole = PLACES[name][0], undisturbed(name)
     safe = replace(training, checkpoint=tmp_path / "run", checkpoint_every=3600.0)
-    with pytest.raises(KeyboardInterrupt):
-        run(safe, Phases(place, 1, press))
-    again = Phases()
-    resumed = run(replace(safe, resume=True), again)
-    assert dump_model(resumed) == dump_model(run(training))
-    events: list[Any] = []
-    replace(safe, resume=True, callback=events.append).run(Counted(TABLE, COUNTS))
-    assert events == []
+    phases = Phases(place, 0, press_once())
+    model = run(safe, phases)
+    assert phases.seen[-1] == "fitting"
+    assert model.info["status"] == Status.INTERRUPTED.value
+    assert model.path is not None
+    assert whole.path is not None
+    assert not model.path.complete
+    assert len(model.path.alphas) == n
+    if n > 1:
+        assert model.path.scores.tolist() == whole.path.scores[:n].tolist()
+        assert model.path.scores[model.path.best] == model.path.scores.max()
+    # It goes on from there, to the same as in one go.
+    assert dump_model(run(replace(safe, resume=True))) == dump_model(whole)
+
+
+def test_ctrl_c_leaves_the_halves_so_far(tmp_path: Path) -> None:
+    training, whole = replace(PLACES["halves"][0], max_iter=None), PLACES["halves"][0]
+    safe = replace(training, checkpoint=tmp_path / "run", checkpoint_every=3600.0)
+    phases = Phases("half 4 of 5", 0, press_once())
+    model = run(safe, phases)
+    assert phases.seen[-1] == "refitting"
+    assert model.info["status"] == Status.INTERRUPTED.value
+    assert model.stability is not None
+    assert (model.stability.halves, model.stability.wanted) == (3, whole.stability)
+    assert dump_model(run(replace(safe, resume=True))) == dump_model(run(training))
 
 
 def test_ctrl_c_in_the_last_fit_leaves_the_best_network_so_far(tmp_path: Path) -> None:

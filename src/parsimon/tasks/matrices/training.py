@@ -36,7 +36,6 @@ from parsimon.tasks.options import LEARNING, option
 from parsimon.tasks.training import Run, Task, Trained, Training, named_loss
 
 PRECISE = 1e-10  # the tolerance for the weights that no strength of groups makes zero
-CUT_SHORT = (Status.INTERRUPTED, Status.TIME)
 
 
 @dataclass(frozen=True)
@@ -231,7 +230,7 @@ class MatrixTraining(MatrixOptions, Training[Rows, MatrixModel]):
             result = self.solve(here, start, run, name=f"{part}alpha {alpha!r}")
             start = result.weights
             yield alpha, here.model(result, self.describe(here, result))
-            if result.status in CUT_SHORT:
+            if result.status.stopped_early:
                 return
 
     def alphas(self, task: MatrixTask, run: Run, n_alphas: int, eps: float) -> Array:
@@ -358,7 +357,7 @@ def numbered(y: Any) -> tuple[Any, IntArray]:
 def cut_short(model: MatrixModel) -> str | None:
     """Why the training of a model ended, if Ctrl-C or the time limit ended it."""
     status = str(model.info["status"])
-    return status if status in {each.value for each in CUT_SHORT} else None
+    return status if Status(status).stopped_early else None
 
 
 def falling(alphas: Any) -> list[float]:

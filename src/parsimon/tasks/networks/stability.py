@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parsimon.errors import ParsimonError
-from parsimon.solvers import Status
 from parsimon.tasks.networks.model import Stability
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 def edge_stability(training: NetworkTraining, task: NetworkTask, alpha: float, run: Run) -> Stability | None:
     """Of every candidate edge the share of halves on which it has a weight, at the strength `alpha` for all rows.
 
-    Halves for which there is no time are left out; None if there was time for none.
+    Halves for which there is no time (or that Ctrl-C cut short) are left out; None if there was time for none.
     """
     n, wanted = len(task.table), training.stability
     assert wanted is not None
@@ -32,14 +31,14 @@ def edge_stability(training: NetworkTraining, task: NetworkTask, alpha: float, r
         name = f"half {number}"
         result = run.done(name)
         if result is None:
-            if run.out_of_time:
+            if run.stopped:
                 break
             run.phase(f"{name} of {wanted}")
             part = task.part(rows)
             problem = training.problem(part, alpha * part.n_rows / task.n_rows)
-            start = training.independent(problem, part)
-            result = training.minimise(problem, start, run, name, needed=True)
-            if result.status is Status.TIME:
+            start = training.independent(problem, part, run)
+            result = training.minimise(problem, start, run, name, brief=True)
+            if result.status.stopped_early:
                 break
         found[task.edges_of(result.weights)] += 1
         halves = number

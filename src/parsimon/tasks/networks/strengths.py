@@ -12,7 +12,7 @@ import numpy as np
 from parsimon import forms
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
-from parsimon.solvers import Status, Weights
+from parsimon.solvers import Weights
 from parsimon.tasks.networks.criterion import criterion, effective_parameters
 from parsimon.tasks.networks.model import NetworkPath
 
@@ -41,7 +41,7 @@ def by_criterion(
     scores: list[float] = []
     n_edges, weights, best, complete = [], [], 0, True
     for number, (alpha, _, result) in enumerate(training.along(task, alphas, run), 1):
-        complete = result.status is not Status.TIME
+        complete = not result.status.stopped_early
         edges = task.edges_of(result.weights)
         score = known.get(edges.tobytes())
         if complete and score is None:
@@ -82,8 +82,8 @@ def _judged(
 ) -> float | None:
     """Minus the criterion of some edges, their weights learnt again; None if there was no time for that."""
     name = f"refit of strength {number}"
-    refit = judge.refit(problem, task, edges, start, run, name, needed=True)
-    if refit.status is Status.TIME:
+    refit = judge.refit(problem, task, edges, start, run, name, brief=True)
+    if refit.status.stopped_early:
         return None
     return run.once(
         f"score of strength {number}",
@@ -126,7 +126,7 @@ def by_folds(training: NetworkTraining, task: NetworkTask, run: Run) -> tuple[Ne
     scores, complete = _held_out(training, task, alphas, run)
     weights: list[Weights] = []
     for _, _, result in training.along(task, alphas[: len(scores)], run):
-        if result.status is Status.TIME:
+        if result.status.stopped_early:
             complete = False
             if weights:
                 break
@@ -157,7 +157,7 @@ def _held_out(
     ]
     scores: list[float] = []
     for fits in zip(*paths, strict=False):  # one may end early
-        complete = all(result.status is not Status.TIME for _, _, result in fits)
+        complete = not any(result.status.stopped_early for _, _, result in fits)
         if not complete and scores:  # an unfinished fit is left out
             return scores, False
         total = 0.0
@@ -177,7 +177,7 @@ def _alphas(training: NetworkTraining, task: NetworkTask, run: Run) -> Array:
     """The strengths to try; a checkpoint keeps them."""
     return run.once(
         "strengths",
-        lambda: training.alphas(task),
+        lambda: training.alphas(task, run),
         lambda alphas: {"alphas": alphas.tolist()},
         lambda kept: _falling(kept["alphas"], training.n_alphas),
     )

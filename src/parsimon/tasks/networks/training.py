@@ -16,7 +16,7 @@ from parsimon.losses import get_loss
 from parsimon.penalties import ElasticNet, GroupLasso, Penalty
 from parsimon.penalties.groups import Groups
 from parsimon.problem import Batch, InMemoryProblem
-from parsimon.solvers import Monitor, Result, Status, Weights, drive
+from parsimon.solvers import Result, Status, Weights, drive
 from parsimon.structures.graph import Graph
 from parsimon.structures.pairwise_mrf import PairwiseMRF
 from parsimon.structures.table import Table
@@ -139,7 +139,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
             alpha = path.alpha
         run.phase("fitting")
         problem = self.problem(task, alpha)
-        first = self.independent(problem, task) if first is None else first
+        first = self.independent(problem, task, run) if first is None else first
         # The choice of a path that ran out of time may change when it is resumed, so this fit has another name.
         name = "fit" if path is None or path.complete else f"fit so far, strength {path.best + 1}"
         ends = () if self.stability is None else PROPER_END
@@ -150,7 +150,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         if stability is not None:
             kept, result = self._stable(problem, task, stability, result, run)
         if result.status is not Status.INTERRUPTED and not self._complete(path, stability):
-            result = replace(result, status=Status.TIME)
+            result = replace(result, status=run.stopped or Status.TIME)
         model = self.model(task, result.weights, kept)
         model = replace(model, alpha=problem.penalty.strength, path=path, stability=stability)
         return Trained(replace(model, info=self._info(data, task, model, result)), result)
@@ -208,10 +208,10 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         run: Run | None = None,
         name: str = "fit",
         *,
-        needed: bool = False,
+        brief: bool = False,
         proper_end: Sequence[Status] = (),
     ) -> Result:
-        """One fit of the run. Set `needed` if later fits depend on it."""
+        """One fit of the run. Set `brief` for one of many that others go on from."""
         run = run or Run(self.time_limit, self.callbacks)
         solver = self.set_up(problem, unit=self.unit)
         with self._quiet():
@@ -221,9 +221,9 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
                 problem,
                 start,
                 max_iter=self.max_iter,
-                needed=needed,
+                brief=brief,
                 whole=True,
-                proper_end=PROPER_END if needed else proper_end,
+                proper_end=PROPER_END if brief else proper_end,
             )
 
     def _quiet(self) -> np.errstate:
@@ -249,14 +249,14 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         run: Run,
         name: str,
         *,
-        needed: bool = False,
+        brief: bool = False,
     ) -> Result:
         """Refits the weights of selected edges, almost without penalty."""
         features = task.features_with(edges)
         small = problem.restrict(features)
         small = replace(small, penalty=small.penalty.scaled(REFIT * problem.penalty.strength))
         begin = Weights(start.at(features), np.arange(len(features)), len(features))
-        result = self.minimise(small, begin, run, name, needed=needed)
+        result = self.minimise(small, begin, run, name, brief=brief)
         found = Weights(result.weights.dense(), features, problem.n_features)
         return replace(result, weights=found)
 
@@ -265,9 +265,8 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
     ) -> Iterator[tuple[float, InMemoryProblem, Result]]:
         """Fits for decreasing strengths, each with a warm start from the one before.
 
-        Ends when belief propagation no longer gives descent directions, or after the fit that the time limit cut short.
-        Ctrl-C raises `KeyboardInterrupt`, because part of a path selects nothing. A `fold` is part of the names of its
-        fits.
+        Ends when belief propagation no longer gives descent directions, or after the fit that the time limit or Ctrl-C
+        cut short. A `fold` is part of the names of its fits.
         """
         within, phase = "", ""
         if fold is not None:
@@ -276,18 +275,18 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         for number, alpha in enumerate(alphas.tolist(), 1):
             run.phase(f"{phase}strength {number} of {len(alphas)}")
             problem = self.problem(task, alpha)
-            start = self.independent(problem, task) if start is None else start
-            result = self.minimise(problem, start, run, f"{within}strength {number}", needed=True)
+            start = self.independent(problem, task, run) if start is None else start
+            result = self.minimise(problem, start, run, f"{within}strength {number}", brief=True)
             start = result.weights
             yield alpha, problem, result
-            if result.status is Status.TIME or (not self.sound and result.status is Status.STALLED):
+            if result.status.stopped_early or (not self.sound and result.status is Status.STALLED):
                 break
 
-    def alphas(self, task: NetworkTask) -> Array:
+    def alphas(self, task: NetworkTask, run: Run | None = None) -> Array:
         """A geometric path down from the strength at which no edge is left."""
-        return np.geomspace(1.0, self.alpha_min_ratio, self.n_alphas) * self.max_alpha(task)
+        return np.geomspace(1.0, self.alpha_min_ratio, self.n_alphas) * self.max_alpha(task, run)
 
-    def max_alpha(self, task: NetworkTask) -> float:
+    def max_alpha(self, task: NetworkTask, run: Run | None = None) -> float:
         """The strength at which the first edge enters.
 
         Variables without edges have weights of their own, which depend on the strength a little (by `node_share`); a
@@ -299,7 +298,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         alpha = 1.0
         for _ in range(3):
             problem = self.problem(task, alpha)
-            weights = self.independent(problem, task)
+            weights = self.independent(problem, task, run)
             assert weights.features is not None
             _, gradient = problem.loss_and_gradient(
                 Weights(weights.values, weights.features, problem.n_features)
@@ -307,17 +306,19 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
             alpha = float(problem.penalty.restrict(others).dual_norm(gradient[others]))
         return max(alpha, 1e-12)
 
-    def independent(self, problem: InMemoryProblem, task: NetworkTask) -> Weights:
-        """The optimum without edges, which is where to look for edges first.
+    def independent(self, problem: InMemoryProblem, task: NetworkTask, run: Run | None = None) -> Weights:
+        """The optimum without edges, from which to look for edges first.
 
-        It is found in no time, so it is no fit of the run, and there is no limit of time.
+        This takes so little time that it is not a named fit of the run and has no time limit. After Ctrl-C, the run
+        stops at its next fit.
         """
         nodes = np.arange(task.n_node_features)
         alone = problem.restrict(nodes)
         with self._quiet():
             solver = self.set_up(alone, unit=self.unit)
-            result = drive(solver, alone, Weights.zeros(len(nodes)), Monitor(self.max_iter))
-        if result.status is Status.INTERRUPTED:
+            monitor = (run or Run()).monitor(max_iter=self.max_iter, time_limit=None, callbacks=())
+            result = drive(solver, alone, Weights.zeros(len(nodes)), monitor)
+        if run is None and monitor.interrupted.is_set():
             raise KeyboardInterrupt
         return Weights(result.weights.dense(), nodes, problem.n_features)
 

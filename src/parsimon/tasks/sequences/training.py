@@ -164,7 +164,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
                 result = self.solve(task, first, run, dev=dev, name=f"stage {stage + 1}", history=history)
             else:
                 result = self._for_a_while(task, first, run, growing, stage, history)
-            stopped = not last and result.status in (Status.INTERRUPTED, Status.TIME)
+            stopped = not last and result.status.stopped_early
             if stopped:
                 result = self.finished(task, result, run)
             task = replace(task, grown=growing.leave(task.index, result))
