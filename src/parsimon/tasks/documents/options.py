@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parsimon.tasks.options import (
-    INTEGER,
     LEARNING,
-    NUMBER,
     READING,
     SENTENCES,
     WORDS,
@@ -45,17 +43,11 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         None,
         "L1 strength. The larger it is, the fewer words remain.",
         LEARNING,
-        kind=NUMBER,
         least=0,
         shown="1 with lasso, else 0.1",
     )
     l2: float | None = option(
-        None,
-        "L2 strength.",
-        LEARNING,
-        kind=NUMBER,
-        least=0,
-        shown="1 with ridge, 0.1 with elastic-net, else 0",
+        None, "L2 strength.", LEARNING, least=0, shown="1 with ridge, 0.1 with elastic-net, else 0"
     )
     loss: str | Loss = option(
         "log",
@@ -68,20 +60,12 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         None,
         "Strength of the group penalty. The larger it is, the fewer sentences matter.",
         SENTENCES,
-        kind=NUMBER,
         least=0,
         shown="0.01",
         flags=("--sentence-strength",),
     )
     groups: Any = option("sentence", "The units of text whose words form a group.", SENTENCES, choices=UNITS)
-    window: int = option(
-        20,
-        "The number of tokens in a group if groups are windows.",
-        SENTENCES,
-        kind=INTEGER,
-        least=2,
-        metavar="N",
-    )
+    window: int = option(20, "The number of tokens in a group if groups are windows.", SENTENCES, least=2)
     group_weight: Any = option(
         "ones",
         "The weight of a group as a function of its number of tokens.",
@@ -99,7 +83,6 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         None,
         "The step size ρ of ADMM. It affects the result only with the paper's stopping, otherwise only the speed.",
         SENTENCES,
-        kind=NUMBER,
         above=0,
     )
     values: str = option(
@@ -108,24 +91,17 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         WORDS,
         choices=VALUES,
     )
-    min_count: int = option(
-        1, "Leave out words that occur fewer than N times.", WORDS, kind=INTEGER, least=1, metavar="N"
-    )
-    min_documents: int = option(
-        1, "Leave out words that are in fewer than N documents.", WORDS, kind=INTEGER, least=1, metavar="N"
-    )
+    min_count: int = option(1, "Leave out words that occur fewer than N times.", WORDS, least=1)
+    min_documents: int = option(1, "Leave out words that are in fewer than N documents.", WORDS, least=1)
     max_documents: float = option(
         1.0,
         "Leave out words that are in more than this share of the documents.",
         WORDS,
-        kind=NUMBER,
         above=0,
         most=1,
         metavar="SHARE",
     )
-    max_words: int | None = option(
-        None, "Keep only the N most frequent words.", WORDS, kind=INTEGER, least=1, metavar="N"
-    )
+    max_words: int | None = option(None, "Keep only the N most frequent words.", WORDS, least=1)
     reader: TextReader | None = option(
         None, "The reader that splits texts into sentences and tokens.", READING, from_python_only=True
     )
