@@ -17,7 +17,7 @@ from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
 from parsimon.cli.options import Asked, option
 from parsimon.cli.output import check_writable, output, show, show_record
 from parsimon.errors import ParsimonError
-from parsimon.tasks.documents.options import DocumentOptions
+from parsimon.tasks.documents.options import STRENGTHS, DocumentOptions
 from parsimon.tasks.options import READING
 
 if TYPE_CHECKING:
@@ -31,13 +31,6 @@ DIGITS = 4  # of a probability in a table
 SHOWN = 20  # of the heaviest words
 STDIN = "/dev/stdin"
 OF_LINES = (".jsonl", ".ndjson", ".json", ".tsv", ".tab")  # files with a document a line
-# Which strengths a penalty has, and what only `sentence` has.
-STRENGTHS = {
-    "ridge": ("l2",),
-    "lasso": ("l1",),
-    "elastic-net": ("l1", "l2"),
-    "sentence": ("l1", "l2", "sentence"),
-}
 OF_SENTENCES = ("groups", "window", "group_weight", "stopping", "rho")
 
 

@@ -22,10 +22,18 @@ if TYPE_CHECKING:
     from parsimon.penalties import Penalty
 
 # Repeated here because the modules that define them are slow to import.
-PENALTIES = ("ridge", "lasso", "elastic-net", "sentence")
 UNITS = ("sentence", "paragraph", "document", "window")
 GROUP_WEIGHTS = ("ones", "sqrt", "log2", "log2^1.5", "sqrt-log2")
 VALUES = ("counts", "binary", "tf-idf")
+
+
+# The strengths that each penalty has, if no others are given.
+STRENGTHS = {
+    "ridge": {"l2": 1.0},
+    "lasso": {"l1": 1.0},
+    "elastic-net": {"l1": 0.1, "l2": 0.1},
+    "sentence": {"sentence": 0.01, "l1": 0.1, "l2": 0.0},
+}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,7 +45,7 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         "The penalty. 'sentence' is the sparse overlapping group lasso with a group for each sentence of the training "
         "documents.",
         LEARNING,
-        choices=PENALTIES,
+        choices=tuple(STRENGTHS),
     )
     l1: float | None = option(
         None,
