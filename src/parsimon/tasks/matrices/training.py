@@ -49,6 +49,14 @@ class Rows:
         tuple[IntArray, IntArray]
     ] = ()  # rows to learn from and to score on, for cross-validation
 
+    def content(self) -> list[Any]:
+        """What tells matrices apart: shapes, places and values."""
+        matrix = as_matrix(self.X)
+        parts = [matrix]
+        if is_sparse(matrix):
+            parts = [matrix.shape, matrix.indptr, matrix.indices, matrix.data]
+        return [*parts, np.asarray(self.y), self.weights, self.folds]
+
 
 def is_sparse(X: Any) -> bool:
     """Whether a matrix is one of scipy's sparse ones."""
@@ -99,12 +107,8 @@ class MatrixTraining(MatrixOptions, Training[Rows, MatrixModel]):
         return self.run(Rows(X, y, weights), dev=dev, start=start).model
 
     def content(self, data: Rows) -> Sequence[Any]:
-        """The matrix (of a sparse one shape, places and values) and the outputs."""
-        matrix = as_matrix(data.X)
-        parts = [matrix]
-        if is_sparse(matrix):
-            parts = [matrix.shape, matrix.indptr, matrix.indices, matrix.data]
-        return [*parts, np.asarray(data.y), data.weights, data.folds]
+        """The matrix and the outputs."""
+        return data.content()
 
     def train(
         self, data: Rows, run: Run, *, dev: Any = None, start: MatrixModel | None = None
