@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -10,7 +9,7 @@ import pytest
 
 from parsimon.cli import program
 from parsimon.cli.commands import evaluate, explain, inspect, predict
-from parsimon.cli.kind import Evaluated, Kind, all_kinds, is_kind, kind_named, kind_of
+from parsimon.cli.kind import Evaluated, Kind, all_kinds, is_kind, kind_named
 from parsimon.cli.options import Asked
 from parsimon.errors import ParsimonError
 from parsimon.tasks.kinds import kinds
@@ -91,7 +90,6 @@ def test_names() -> None:
         kind = kind_named(registered.name)
         assert kind.name == registered.name
         assert kind.noun.split()[0] in ("a", "an")
-        assert kind_of(SimpleNamespace(kind=registered.name)) is kind
     assert is_kind("tree")
     assert not is_kind("treee")
     with pytest.raises(

@@ -6,7 +6,7 @@ import pytest
 
 from parsimon.metrics import evaluate
 from parsimon.report import document_tables as tables
-from parsimon.report.tables import MATRIX
+from parsimon.report.tables import MATRIX, frequent_confusions
 from parsimon.tasks.documents.inspect import WordShare, WordWeight
 
 GOLD, PREDICTED = [["a"], ["a"], ["b"], ["b"]], [["a"], ["b"], ["b"], ["b"]]
@@ -35,8 +35,9 @@ def test_a_record_has_means_over_labels() -> None:
 
 
 def test_confusions_are_of_documents() -> None:
-    assert tables.confusions(evaluate(GOLD, PREDICTED)).splitlines()[1].split() == ["1", "100.00%", "a", "b"]
-    assert tables.confusions(evaluate(GOLD, GOLD)) == "no document has a wrong label\n"
+    text = frequent_confusions(evaluate(GOLD, PREDICTED), "document")
+    assert text.splitlines()[1].split() == ["1", "100.00%", "a", "b"]
+    assert frequent_confusions(evaluate(GOLD, GOLD), "document") == "no document has a wrong label\n"
 
 
 def test_the_summary_has_what_is_known() -> None:

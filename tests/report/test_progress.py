@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from parsimon.report.progress import NoProgress, ProgressLines, duration, figures, progress
+from parsimon.report.progress import Progress, ProgressLines, duration, figures, progress
 from parsimon.report.time_left import TimeLeft
 from parsimon.solvers.base import Event
 
@@ -47,9 +47,9 @@ def test_durations(seconds, text):
 
 def test_what_is_shown_where():
     settings = {"began": 0.0, "time_left": TimeLeft()}
-    assert type(progress(io.StringIO(), quiet=False, verbose=False, **settings)) is NoProgress
+    assert type(progress(io.StringIO(), quiet=False, verbose=False, **settings)) is Progress
     assert type(progress(io.StringIO(), quiet=False, verbose=True, **settings)) is ProgressLines
-    assert type(progress(io.StringIO(), quiet=True, verbose=True, **settings)) is NoProgress
+    assert type(progress(io.StringIO(), quiet=True, verbose=True, **settings)) is Progress
 
 
 def test_names_of_files_do_not_steer_the_terminal():

@@ -31,7 +31,7 @@ from parsimon.solvers import (
 )
 from parsimon.solvers.base import Iterate
 from parsimon.tasks import checkpoint as module
-from parsimon.tasks.checkpoint import Best, Checkpoint, Finished, Running, ended, lasting_settings
+from parsimon.tasks.checkpoint import Best, Checkpoint, Running, ended, lasting_settings
 
 STATE = {"values": np.array([[1.5, -2.0]]), "counts": np.array([3, 4], np.int32), "empty": np.zeros((0, 2))}
 HISTORY = [
@@ -50,8 +50,8 @@ def example() -> Checkpoint:
         12.5,
         {"selection": {"order": [["U0", 1.5]], "kept": {"é": None}}},
         {
-            "first": Finished(result),
-            "second": Finished(Result(Weights.zeros(4), Status.ITERATIONS, 0.5)),
+            "first": result,
+            "second": Result(Weights.zeros(4), Status.ITERATIONS, 0.5),
         },
         {"third": Running("third", weights, HISTORY, 1, best), "fourth": Running("fourth", SOME, [], 0)},
     )
@@ -77,12 +77,12 @@ def test_what_is_written_comes_back(path: Path) -> None:
     assert list(back.finished) == ["first", "second"]
     assert list(back.running) == ["third", "fourth"]
     for name, each in there.finished.items():
-        one, other = each.result, back.finished[name].result
+        one, other = each, back.finished[name]
         same_weights(one.weights, other.weights)
         for field in ("status", "objective", "kkt", "gap", "history", "support"):
             assert getattr(one, field) == getattr(other, field)
-    np.testing.assert_array_equal(back.finished["first"].result.relevance, [0.0, 1.5, 2.0])
-    assert back.finished["second"].result.relevance is None
+    np.testing.assert_array_equal(back.finished["first"].relevance, [0.0, 1.5, 2.0])
+    assert back.finished["second"].relevance is None
     for name, going in there.running.items():
         again = back.running[name]
         same_weights(going.weights, again.weights)
@@ -276,9 +276,9 @@ def test_wrong_types_in_fits_give_one_sentence_or_sound_numbers(
         assert isinstance(fit.counted_from, int)
         assert 0 <= fit.counted_from <= len(fit.history)
     for done in back.finished.values():
-        assert np.isfinite(done.result.weights.dense()).all()
-        assert not math.isnan(done.result.objective)
-        assert done.result.kkt is None or not math.isnan(done.result.kkt)
+        assert np.isfinite(done.weights.dense()).all()
+        assert not math.isnan(done.objective)
+        assert done.kkt is None or not math.isnan(done.kkt)
 
 
 @pytest.mark.parametrize(

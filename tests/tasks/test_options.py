@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import subprocess
 import sys
@@ -461,3 +462,33 @@ def test_long_values_are_cut_short_in_messages() -> None:
         deep = [deep]
     with pytest.raises(ParsimonError, match="not something so deep"):
         TrainingOptions(tol=deep).check()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "kind", "metavar"),
+    [
+        (int, INTEGER, "N"),
+        (int | None, INTEGER, "N"),
+        ("int | None", INTEGER, "N"),
+        ("float", NUMBER, None),
+        ("bool | None", SWITCH, None),
+        ("str", TEXT, None),
+        ("float | str | None", TEXT, None),
+    ],
+)
+def test_an_annotation_says_what_an_option_takes(annotation: Any, kind: str, metavar: str | None) -> None:
+    made = dataclasses.make_dataclass("Made", [("it", annotation, option(None, "It.", "Files"))])
+    assert (options_of(made)["it"].kind, options_of(made)["it"].metavar) == (kind, metavar)
+    sized = dataclasses.make_dataclass(
+        "Sized", [("it", annotation, option(None, "It.", "Files", kind=SIZE, metavar="S"))]
+    )
+    assert (options_of(sized)["it"].kind, options_of(sized)["it"].metavar) == (SIZE, "S")
+
+
+@pytest.mark.parametrize(("section", "lasting"), [("How long", False), ("Files", True), ("Running", False)])
+def test_options_about_how_a_training_runs_may_change_when_it_is_resumed(section: str, lasting: bool) -> None:
+    made = dataclasses.make_dataclass(
+        "Made",
+        [("it", str, option("", "It.", section)), ("other", str, option("", "It.", section, lasting=True))],
+    )
+    assert (options_of(made)["it"].lasting, options_of(made)["other"].lasting) == (lasting, True)

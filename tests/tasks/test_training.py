@@ -38,7 +38,7 @@ from parsimon.solvers.settings import (
     tolerance_of,
     validation_interval,
 )
-from parsimon.tasks.checkpoint import Checkpoint, Finished, Running
+from parsimon.tasks.checkpoint import Checkpoint, Running
 from parsimon.tasks.matrices.flat import flat_problem
 from parsimon.tasks.training import (
     NobodyWatches,
@@ -455,7 +455,7 @@ def test_weights_that_no_fit_comes_to_are_refused(value: float, tmp_path: Path) 
     result = Result(far, Status.CONVERGED, 1.0)
     for checkpoint in (
         Checkpoint("mark", running={"fit": Running("fit", far, [], 0)}),
-        Checkpoint("mark", finished={"fit": Finished(result)}),
+        Checkpoint("mark", finished={"fit": result}),
     ):
         checkpoint.save(path)
         with pytest.raises(ParsimonError, match=r"run is damaged: its weights are much worse than none"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
@@ -49,6 +49,16 @@ def say(sentence: str) -> None:
     sentence = printable(shortened(sentence, LONGEST_SENTENCE))
     end = "" if sentence.endswith((".", "?")) else "."
     click.echo(f"parsimon: {sentence}{end}", err=True)
+
+
+def say_unknown(name: str, n: int, what: str, labels: Sequence[str]) -> None:
+    """Says that labels in a file, which so many tokens or documents (`what`) have, are not known to the model."""
+    if labels:
+        some = ", ".join(labels[:5]) + (", …" if len(labels) > 5 else "")
+        say(
+            f"{name} has {n:,} {what}{'s' * (n != 1)} with a label that the model does not know ({some}); "
+            f"{'they count' if n != 1 else 'it counts'} as wrong"
+        )
 
 
 class Program(click.Group):

@@ -14,14 +14,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from parsimon.cli.options import Asked
+from parsimon.cli.options import Asked, asked, flags_by_name
 from parsimon.errors import ParsimonError
 from parsimon.tasks.kinds import find_kind, get_kind, kinds
 from parsimon.tasks.options import options_of
 
 if TYPE_CHECKING:
     from parsimon.report.model_page import Part
-    from parsimon.tasks.model_file import Model as AnyModel
     from parsimon.tasks.training import Described, Training
 
 
@@ -172,9 +171,20 @@ def kind_named(name: str) -> Kind[Any]:
     return kind
 
 
-def kind_of(model: AnyModel) -> Kind[Any]:
-    """The kind of a model."""
-    return kind_named(model.kind)
+def asked_of_model(
+    values: Mapping[str, Any], command: str, everywhere: frozenset[str]
+) -> tuple[Kind[Any], Any, Asked]:
+    """What a command was asked for, with its model and the model's kind, which must have the options given.
+
+    `everywhere` are the options that all kinds have.
+    """
+    from parsimon.tasks.model_file import load_model
+
+    job = asked(values)
+    model = load_model(job.model)
+    kind = kind_named(model.kind)
+    kind.check_options(job, command, everywhere, flags_by_name())
+    return kind, model, job
 
 
 def all_kinds() -> list[Kind[Any]]:

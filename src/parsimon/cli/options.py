@@ -203,6 +203,15 @@ skip_bad_option = option(
 )
 
 
+cell_separator_option = option(
+    "--separator",
+    section="Reading",
+    type=click.Choice(["comma", "tab", "semicolon"]),
+    show_default="detected from the first lines",
+    help="What stands between cells.",
+)
+
+
 def reading_flags() -> list[Any]:
     """How column files are read: the same in every command, but for their encoding, which all files have."""
     section = "Reading"
@@ -227,17 +236,14 @@ def reading_options(function: Function) -> Function:
     return function
 
 
-def decoding_option(function: Function) -> Function:
-    """Which labels, or which tree, a model gives."""
-    add = option(
-        "--decoding",
-        type=click.Choice(["viterbi", "mst", MINIMUM_RISK]),
-        section="Decoding",
-        show_default="viterbi, or mst for parsers",
-        help="The best labelling or the best tree; or that of which the fewest wrong labels or heads are expected: it "
-        "has the largest sum of probabilities.",
-    )
-    return add(function)
+decoding_option = option(
+    "--decoding",
+    type=click.Choice(["viterbi", "mst", MINIMUM_RISK]),
+    section="Decoding",
+    show_default="viterbi, or mst for parsers",
+    help="The best labelling or the best tree; or that of which the fewest wrong labels or heads are expected: it "
+    "has the largest sum of probabilities.",
+)
 
 
 def is_minimum_risk(model: str, decoding: str | None, best: str) -> bool:
@@ -247,14 +253,6 @@ def is_minimum_risk(model: str, decoding: str | None, best: str) -> bool:
             f"{model} cannot be asked for {decoding}; --decoding is {best} or {MINIMUM_RISK} here."
         )
     return decoding == MINIMUM_RISK
-
-
-def threads_option(function: Function) -> Function:
-    """On how many threads to work; the result does not depend on it."""
-    add: Callable[[Function], Function] = flag_of(
-        "n_jobs", options_of(TrainingOptions)["n_jobs"], ALL_PROCESSORS
-    )
-    return add(function)
 
 
 # --- Options of training -----------------------------------------------------------------------------------------
@@ -317,6 +315,9 @@ def _checked(name: str, described: Option) -> Callable[..., Any]:
             raise click.BadParameter(text, ctx, parameter) from None
 
     return check
+
+
+threads_option = flag_of("n_jobs", options_of(TrainingOptions)["n_jobs"], ALL_PROCESSORS)
 
 
 def column_file(source: str, encoding: str, separator: str, comment: str | None) -> ColumnFile:

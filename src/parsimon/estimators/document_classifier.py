@@ -30,7 +30,7 @@ from parsimon.tasks.matrices.flat import centred
 from parsimon.tasks.matrices.linear import LinearModel
 from parsimon.tasks.matrices.model import MatrixModel
 from parsimon.tasks.matrices.training import MatrixTraining, Rows, numbered
-from parsimon.tasks.options import LEARNING, NUMBER, RUNNING, STOPPING, SWITCH, changed, option, values_of
+from parsimon.tasks.options import LEARNING, RUNNING, STOPPING, changed, option, values_of
 from parsimon.tasks.training import Trained
 
 MOST_NESTED = 20  # lists in X
@@ -100,12 +100,10 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
     dev_share: float = option(
         0.0,
         "The share of the training data to hold out for early stopping: the best weights on it are kept. "
-        "Alternatively, "
-        "give such data as the argument `dev` of `fit`.",
+        "Alternatively, give such data as the argument `dev` of `fit`.",
         STOPPING,
-        kind=NUMBER,
     )
-    warm_start: bool = option(False, "Start from the weights of the previous fit.", RUNNING, kind=SWITCH)
+    warm_start: bool = option(False, "Start from the weights of the previous fit.", RUNNING)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: tuple[Any, Any] | None = None) -> Self:
         """Learns from documents, or the rows of a matrix, and their classes.

@@ -21,7 +21,7 @@ from parsimon.features.templates import TemplateSet, as_templates
 from parsimon.label_values import name_of
 from parsimon.magnitudes import checked_weights
 from parsimon.structures.label_schemes import Transitions
-from parsimon.tasks.options import FILES, LEARNING, RUNNING, SWITCH, option
+from parsimon.tasks.options import FILES, LEARNING, RUNNING, option
 from parsimon.tasks.sequences.metrics import has_spans, span_f1, token_accuracy
 from parsimon.tasks.sequences.model import SequenceModel
 from parsimon.tasks.sequences.options import LabellingOptions
@@ -50,9 +50,7 @@ class Labeler(LabellingOptions, Estimator):
         "means that X has ready-made features.",
         FILES,
     )
-    transitions: bool = option(
-        True, "Use label bigrams as features if there are no templates.", LEARNING, kind=SWITCH
-    )
+    transitions: bool = option(True, "Use label bigrams as features if there are no templates.", LEARNING)
     decoding: str = option(
         VITERBI,
         "How to predict: 'viterbi' gives the best sequence of labels, 'minimum-risk' the labels with the fewest "
@@ -60,7 +58,7 @@ class Labeler(LabellingOptions, Estimator):
         RUNNING,
         choices=(VITERBI, MINIMUM_RISK),
     )
-    warm_start: bool = option(False, "Start from the weights of the previous fit.", RUNNING, kind=SWITCH)
+    warm_start: bool = option(False, "Start from the weights of the previous fit.", RUNNING)
 
     # ---- learning ----------------------------------------------------------------------------------------------
 

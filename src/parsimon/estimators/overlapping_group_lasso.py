@@ -22,7 +22,7 @@ from parsimon.tasks.matrices.inspect import active_groups
 from parsimon.tasks.matrices.model import MatrixModel
 from parsimon.tasks.matrices.options import MatrixOptions
 from parsimon.tasks.matrices.training import MatrixTraining, Rows, numbered
-from parsimon.tasks.options import LEARNING, RUNNING, SWITCH, changed, option
+from parsimon.tasks.options import LEARNING, RUNNING, changed, option
 
 
 class GroupPath(NamedTuple):
@@ -44,7 +44,7 @@ class BaseOverlappingGroupLasso(MatrixOptions, Estimator):
     numbers: ClassVar[bool] = False  # whether outputs are numbers
 
     alpha: float = changed(MatrixOptions, "alpha", 1.0, positional=True)
-    warm_start: bool = option(False, "Start from the weights of the previous fit.", RUNNING, kind=SWITCH)
+    warm_start: bool = option(False, "Start from the weights of the previous fit.", RUNNING)
 
     def path(
         self,

@@ -24,7 +24,7 @@ from parsimon.estimators.overlapping_group_lasso import (
 from parsimon.losses import Loss
 from parsimon.tasks.matrices.model import MatrixModel
 from parsimon.tasks.matrices.training import MatrixTraining, Rows, cut_short, falling, numbered
-from parsimon.tasks.options import CHOOSING, INTEGER, NUMBER, changed, option
+from parsimon.tasks.options import CHOOSING, changed, option
 from parsimon.tasks.training import Run
 
 
@@ -38,15 +38,12 @@ class _ByCrossValidation(BaseOverlappingGroupLasso):
     alphas: Sequence[float] | Array | None = option(
         None,
         "The strengths to choose from. None: `n_alphas` of them, from the smallest strength at which all groups are "
-        "zero "
-        "down to `eps` times that.",
+        "zero down to `eps` times that.",
         CHOOSING,
         from_python_only=True,
     )
-    n_alphas: int = option(30, "The number of strengths to choose from.", CHOOSING, kind=INTEGER, least=1)
-    eps: float = option(
-        1e-2, "The smallest strength, as a share of the largest.", CHOOSING, kind=NUMBER, above=0, most=1
-    )
+    n_alphas: int = option(30, "The number of strengths to choose from.", CHOOSING, least=1)
+    eps: float = option(1e-2, "The smallest strength, as a share of the largest.", CHOOSING, above=0, most=1)
     cv: Any = option(
         None,
         "The folds: their number (5 by default), a splitter, or splits, as in scikit-learn's LogisticRegressionCV.",

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from parsimon.report.tables import (
     MATRIX,
     confusion_matrix,
+    ending_facts,
     facts,
     file_size,
-    frequent_confusions,
     label_means,
-    objective_text,
+    labels_table,
     of,
+    percent,
     table,
 )
 
@@ -30,23 +31,10 @@ def evaluation_text(evaluation: Evaluation, rows: str = "documents") -> str:
     """
     head = (
         f"processed {evaluation.tokens} {rows}\n"
-        f"accuracy: {_percent(evaluation.accuracy)} ({evaluation.correct_tokens} of {evaluation.tokens})\n\n"
+        f"accuracy: {percent(evaluation.accuracy)} ({evaluation.correct_tokens} of {evaluation.tokens})\n\n"
     )
-    lines = [
-        (name, _percent(s.precision), _percent(s.recall), _percent(s.f1), f"{s.support}")
-        for name, s in evaluation.per_label.items()
-    ]
-    mean = label_means(evaluation)
-    lines.append(
-        ("mean of labels", _percent(mean["precision"]), _percent(mean["recall"]), _percent(mean["f1"]), "")
-    )
-    text = head + table(("label", "precision", "recall", "F1", rows), lines, "<>>>>")
+    text = head + labels_table(evaluation, evaluation.per_label.items(), rows)
     return text + ("\n" + confusion_matrix(evaluation) if len(evaluation.labels) <= MATRIX else "")
-
-
-def confusions(evaluation: Evaluation) -> str:
-    """The most frequent errors."""
-    return frequent_confusions(evaluation, "document")
 
 
 def evaluation_record(evaluation: Evaluation, rows: str = "documents") -> dict[str, Any]:
@@ -84,11 +72,7 @@ def summary_text(name: str, size: int, summary: Mapping[str, Any]) -> str:
     if training.get("relevant_groups") is not None and training.get("groups"):
         relevant = of(training["relevant_groups"], training.get("groups_in_all"))
         pairs.append((f"{training['groups']}s", f"{relevant} found relevant"))
-    if training.get("objective") is not None:
-        pairs.append(("objective", objective_text(training)))
-    if training.get("status"):
-        pairs.append(("status", training["status"]))
-    return facts(pairs)
+    return facts([*pairs, *ending_facts(training)])
 
 
 def settings_text(training: Mapping[str, Any]) -> str:
@@ -129,7 +113,3 @@ def words_table(heaviest: Mapping[str, Sequence[WordWeight]]) -> str:
         ]
         parts.append(table(header, rows, "><" * len(some)))
     return "\n".join(parts)
-
-
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.2f}%"

@@ -21,7 +21,6 @@ SHOWN_LABELS = 4
 def print_explanations(
     documents: Iterable[ExplainedDocument],
     console: Any = None,
-    first: int = 1,
     names: Sequence[str] | None = None,
 ) -> None:
     """Print explained documents on a rich console, by default standard output; `names` are what they are called.
@@ -31,22 +30,20 @@ def print_explanations(
     from rich.console import Console
 
     console = console or Console(highlight=False, soft_wrap=False)
-    for number, document in enumerate(documents, start=first):
-        name = "" if names is None else names[number - first]
+    for number, document in enumerate(documents, start=1):
+        name = "" if names is None else names[number - 1]
         console.print(heading(document, number, name), highlight=False)
         console.print(sentence_table(document), highlight=False)
         console.print()
 
 
-def explanation_text(
-    documents: Iterable[ExplainedDocument], first: int = 1, names: Sequence[str] | None = None
-) -> str:
+def explanation_text(documents: Iterable[ExplainedDocument], names: Sequence[str] | None = None) -> str:
     """The text that `print_explanations` prints on standard output, with colours if that is a terminal."""
     from rich.console import Console
 
     console = Console()
     with console.capture() as captured:
-        print_explanations(documents, console, first, names)
+        print_explanations(documents, console, names)
     text = captured.get()
     return text if console.is_terminal else "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parsimon.report.tables import facts, file_size, objective_text, of, table
+from parsimon.report.tables import ending_facts, facts, file_size, of, table
 
 if TYPE_CHECKING:
     from parsimon.tasks.networks.model import Edge
@@ -25,13 +25,7 @@ def summary_text(record: Mapping[str, Any]) -> str:
     ]
     if record.get("model"):
         pairs.insert(0, ("model", f"{record['model']} ({file_size(record['bytes'])})"))
-    pairs += learning_facts(record)
-    training = record["training"]
-    if training.get("objective") is not None:
-        pairs.append(("objective", objective_text(training)))
-    if training.get("status"):
-        pairs.append(("status", training["status"]))
-    return facts(pairs)
+    return facts([*pairs, *learning_facts(record), *ending_facts(record["training"])])
 
 
 def learning_facts(record: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from parsimon.report.tables import table
+from parsimon.report.tables import percent, table
 
 if TYPE_CHECKING:
     from parsimon.tasks.parsing.metrics import ArcCounts, AttachmentScores, ParserScores
@@ -17,7 +17,7 @@ def parser_scores_text(scores: ParserScores, *, details: bool = True) -> str:
     text = f"compared {both[0].words} words in {both[0].sentences} sentences\n\n"
     text += table(
         ("", "all words", "without punctuation"),
-        [(name, *(_percent(getattr(s, attribute)) for s in both)) for name, attribute in SCORES.items()],
+        [(name, *(percent(getattr(s, attribute)) for s in both)) for name, attribute in SCORES.items()],
         "<>>",
     )
     if details:
@@ -46,11 +46,7 @@ def relations_table(scores: AttachmentScores) -> str:
 def arcs_table(kind: str, what: str, arcs: Mapping[str, ArcCounts]) -> str:
     """Precision and recall of groups of arcs."""
     rows = [
-        (name, _percent(a.precision), _percent(a.recall), _percent(a.f1), f"{a.gold}", f"{a.predicted}")
+        (name, percent(a.precision), percent(a.recall), percent(a.f1), f"{a.gold}", f"{a.predicted}")
         for name, a in arcs.items()
     ]
     return f"{what}\n" + table((kind, "precision", "recall", "F1", "gold", "predicted"), rows, "<>>>>>")
-
-
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.2f}%"

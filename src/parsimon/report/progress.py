@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from parsimon.characters.printable import one_line
 from parsimon.report.time_left import TimeLeft
@@ -16,30 +15,11 @@ if TYPE_CHECKING:
 LINE_EVERY = 5.0  # seconds between plain lines
 
 
-class Progress(Protocol):
-    """Told what phase it is and what happens; a context, so that a terminal is left as it was found."""
+class Progress:
+    """Told what phase it is and what happens, of which it says nothing; others do.
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def phase(self, text: str, done: float | None = None) -> None:
-        """Something begins; `done` is the share of the training that is done by then, where that can be said."""
-        ...
-
-    def fit(self, max_iter: int | None, end: Callable[[float], float] | None) -> None:
-        """A solver begins: after how many iterations it ends, and at which residual, given the first."""
-        ...
-
-    def __call__(self, event: Event) -> None:
-        """A training event."""
-        ...
-
-
-class NoProgress:
-    """Says nothing."""
+    It is a context, so that a terminal is left as it was found.
+    """
 
     def __enter__(self) -> Self:
         return self
@@ -48,16 +28,16 @@ class NoProgress:
         return None
 
     def phase(self, text: str, done: float | None = None) -> None:
-        """Says nothing."""
+        """Something begins; `done` is the share of the training that is done by then, where that can be said."""
 
     def fit(self, max_iter: int | None, end: Callable[[float], float] | None) -> None:
-        """Says nothing."""
+        """A solver begins: after how many iterations it ends, and at which residual, given the first."""
 
     def __call__(self, event: Event) -> None:
-        """Says nothing."""
+        """A training event."""
 
 
-class ProgressLines(NoProgress):
+class ProgressLines(Progress):
     """A line for every phase, and one every few seconds of training."""
 
     def __init__(
@@ -93,7 +73,7 @@ class ProgressLines(NoProgress):
         print(f"{seconds:8.1f} s  {one_line(text)}", file=self._stream, flush=True)
 
 
-class ProgressBar(NoProgress):
+class ProgressBar(Progress):
     """One line that is drawn again and again, and is gone at the end."""
 
     def __init__(self, *, began: float, time_left: TimeLeft) -> None:
@@ -167,10 +147,10 @@ class ProgressBar(NoProgress):
 def progress(stream: TextIO, *, quiet: bool, verbose: bool, began: float, time_left: TimeLeft) -> Progress:
     """A bar if `stream` is a terminal, lines if they were asked for, and otherwise nothing."""
     if quiet:
-        return NoProgress()
+        return Progress()
     if verbose:
         return ProgressLines(stream, began=began, time_left=time_left)
-    return ProgressBar(began=began, time_left=time_left) if stream.isatty() else NoProgress()
+    return ProgressBar(began=began, time_left=time_left) if stream.isatty() else Progress()
 
 
 def figures(event: Event, dev: float | None = None) -> str:

@@ -10,7 +10,7 @@ from parsimon.characters.printable import one_line
 if TYPE_CHECKING:
     from parsimon.arrays import Array
     from parsimon.tasks.sequences.inspect import Feature, Share
-    from parsimon.tasks.sequences.metrics import Evaluation
+    from parsimon.tasks.sequences.metrics import Evaluation, LabelScore
 
 MATRIX = 12  # the largest number of labels for which a matrix fits in a terminal
 LISTED = 20  # the number of entries that are listed instead of a larger matrix
@@ -57,14 +57,14 @@ def evaluation_text(evaluation: Evaluation, *, raw: bool = False, outputs: str =
         f"{outputs} without an error: {100 * evaluation.sequence_accuracy:6.2f}%\n\n"
     )
     ordered = sorted(evaluation.per_label.items(), key=lambda item: -item[1].support)
-    rows = [
-        (n, _percent(s.precision), _percent(s.recall), _percent(s.f1), f"{s.support}") for n, s in ordered
-    ]
-    mean = label_means(evaluation)
-    rows.append(
-        ("mean of labels", _percent(mean["precision"]), _percent(mean["recall"]), _percent(mean["f1"]), "")
-    )
-    return head + table(("label", "precision", "recall", "F1", "tokens"), rows, "<>>>>")
+    return head + labels_table(evaluation, ordered, "tokens")
+
+
+def labels_table(evaluation: Evaluation, scores: Iterable[tuple[str, LabelScore]], what: str) -> str:
+    """The scores of each label, and their means; `what` are the things that have labels."""
+    rows = [(n, percent(s.precision), percent(s.recall), percent(s.f1), f"{s.support}") for n, s in scores]
+    means = ("mean of labels", *map(percent, label_means(evaluation).values()), "")
+    return table(("label", "precision", "recall", "F1", what), [*rows, means], "<>>>>")
 
 
 def evaluation_record(evaluation: Evaluation, *, raw: bool = False) -> dict[str, Any]:
@@ -113,13 +113,14 @@ def frequent_confusions(evaluation: Evaluation, what: str) -> str:
     ]
     cells.sort(key=lambda cell: -cell[0])
     wrong = evaluation.tokens - evaluation.correct_tokens
-    rows = [(f"{n}", _percent(n / wrong), gold, predicted) for n, gold, predicted in cells[:LISTED]]
+    rows = [(f"{n}", percent(n / wrong), gold, predicted) for n, gold, predicted in cells[:LISTED]]
     if not rows:
         return f"no {what} has a wrong label\n"
     return table((f"{what}s", "of errors", "gold", "predicted"), rows, ">><<")
 
 
-def _percent(fraction: float) -> str:
+def percent(fraction: float) -> str:
+    """For instance ``98.20%``."""
     return f"{100 * fraction:.2f}%"
 
 
@@ -261,7 +262,7 @@ def history_table(history: Sequence[dict[str, Any]]) -> str:
             f"{event['objective']:,.4f}",
             f"{event['active']:,}",
             f"{event['kkt']:.3g}" if "kkt" in event else "",
-            _percent(event["dev"]) if "dev" in event else "",
+            percent(event["dev"]) if "dev" in event else "",
             event.get("phase", ""),
         )
         for event in history

@@ -91,13 +91,6 @@ class Running:
         return self.weights
 
 
-@dataclass(frozen=True)
-class Finished:
-    """A fit that is finished."""
-
-    result: Result
-
-
 @dataclass
 class Checkpoint:
     """How far a training has come."""
@@ -105,7 +98,7 @@ class Checkpoint:
     mark: str
     seconds: float = 0.0
     values: dict[str, dict[str, Any]] = field(default_factory=dict)  # found out before learning, by name
-    finished: dict[str, Finished] = field(default_factory=dict)
+    finished: dict[str, Result] = field(default_factory=dict)
     running: dict[str, Running] = field(default_factory=dict)  # begun, but not finished
 
     def only(self, names: Collection[str]) -> None:
@@ -125,7 +118,7 @@ class Checkpoint:
                 "seconds": self.seconds,
                 "values": self.values,
                 "finished": [
-                    _finished_header(name, each.result, arrays, f"finished.{i}.")
+                    _finished_header(name, each, arrays, f"finished.{i}.")
                     for i, (name, each) in enumerate(self.finished.items())
                 ],
                 "running": [
@@ -155,7 +148,7 @@ class Checkpoint:
                 header["seconds"],
                 header["values"],
                 {
-                    each["name"]: Finished(_result(each, arrays, f"finished.{i}."))
+                    each["name"]: _result(each, arrays, f"finished.{i}.")
                     for i, each in enumerate(header["finished"])
                 },
                 {

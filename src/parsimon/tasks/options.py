@@ -46,6 +46,11 @@ ABILITIES = {
 }
 
 INTEGER, NUMBER, TEXT, SWITCH, SIZE, FILE = "integer", "number", "text", "switch", "size", "file"
+KINDS = {
+    "int": INTEGER,
+    "float": NUMBER,
+    "bool": SWITCH,
+}  # by the annotation of an option; all others are texts
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class Option:
 
     help: str
     section: str
-    kind: str = TEXT
+    kind: str = ""  # what the annotation says, if nothing else is said
     choices: tuple[str, ...] | None = None
     least: float | None = None  # the smallest valid value
     above: float | None = None  # an exclusive lower bound
@@ -65,6 +70,12 @@ class Option:
     flag_value: Any = None  # the value if the flag is given without one
     from_python_only: bool = False  # the command line has no flag for it, or several of its own
     lasting: bool = True  # a resumed run must have the same value
+
+    def typed(self, annotation: str) -> Option:
+        """The same with the kind that the annotation of the field says; whole numbers are called N."""
+        kind = self.kind or KINDS.get(annotation.removesuffix(" | None"), TEXT)
+        metavar = "N" if kind == INTEGER and self.metavar is None else self.metavar
+        return replace(self, kind=kind, metavar=metavar)
 
     def check(self, name: str, value: object) -> None:
         """Refuses an invalid value in one sentence."""
@@ -144,8 +155,8 @@ def _short(number: float) -> str:
 
 
 def option(default: Any, help: str, section: str, *, positional: bool = False, **more: Any) -> Any:
-    """A dataclass field that is an option."""
-    described = Option(help, section, **more)
+    """A dataclass field that is an option. If it is about how a training runs, a resumed run may have another value."""
+    described = Option(help, section, **{"lasting": section not in (STOPPING, SAFETY, RUNNING), **more})
     return field(default=default, kw_only=not positional, metadata={"option": described})
 
 
@@ -157,7 +168,11 @@ def changed(base: type, name: str, default: Any, *, positional: bool = False, **
 
 def options_of(kind: type) -> dict[str, Option]:
     """The options of a class, by name."""
-    return {each.name: each.metadata["option"] for each in fields(kind) if "option" in each.metadata}
+    return {
+        each.name: each.metadata["option"].typed(getattr(each.type, "__name__", str(each.type)))
+        for each in fields(kind)
+        if "option" in each.metadata
+    }
 
 
 def values_of(kind: type, source: DataclassInstance) -> dict[str, Any]:
@@ -183,35 +198,20 @@ class TrainingOptions:
         STOPPING,
         choices=("auto", *SOLVERS),
         metavar="NAME",
-        lasting=False,
     )
     tol: float | None = option(
         None,
         "Stop when the objective is within this share of the optimum, and no feature violates its optimality condition "
         "by more than 100 times this share of the strength.",
         STOPPING,
-        kind=NUMBER,
         above=0,
         shown="the solver's, mostly 1e-4",
-        lasting=False,
     )
     max_iter: int | None = option(
-        None,
-        "Stop after N iterations, or N epochs of online learning.",
-        STOPPING,
-        kind=INTEGER,
-        least=1,
-        metavar="N",
-        lasting=False,
+        None, "Stop after N iterations, or N epochs of online learning.", STOPPING, least=1
     )
     time_limit: float | None = option(
-        None,
-        "Stop after this time and keep the best model so far.",
-        STOPPING,
-        kind=NUMBER,
-        above=0,
-        metavar="SECONDS",
-        lasting=False,
+        None, "Stop after this time and keep the best model so far.", STOPPING, above=0, metavar="SECONDS"
     )
     checkpoint: str | Path | None = option(
         None,
@@ -220,32 +220,18 @@ class TrainingOptions:
         kind=FILE,
         metavar="FILE",
         shown="MODEL.ckpt",
-        lasting=False,
     )
     checkpoint_every: float = option(
-        30.0,
-        "The time between two checkpoints; 0 for none during a fit.",
-        SAFETY,
-        kind=NUMBER,
-        least=0,
-        metavar="SECONDS",
-        lasting=False,
+        30.0, "The time between two checkpoints; 0 for none during a fit.", SAFETY, least=0, metavar="SECONDS"
     )
     resume: bool = option(
-        False,
-        "Resume the same training from its checkpoint, after it was killed or interrupted.",
-        SAFETY,
-        kind=SWITCH,
-        lasting=False,
+        False, "Resume the same training from its checkpoint, after it was killed or interrupted.", SAFETY
     )
     n_jobs: int | None = option(
         None,
         "Number of threads; -1 for all processors. The result does not depend on it.",
         RUNNING,
-        kind=INTEGER,
-        metavar="N",
         flags=("-j", "--n-jobs"),
-        lasting=False,
     )
     memory: int | str | None = option(
         None,
@@ -253,7 +239,6 @@ class TrainingOptions:
         RUNNING,
         kind=SIZE,
         metavar="SIZE",
-        lasting=False,
     )
     random_state: int | RandomState | None = option(
         0,
@@ -261,7 +246,6 @@ class TrainingOptions:
         RUNNING,
         kind=INTEGER,
         metavar="N",
-        lasting=False,
     )
     verbose: int = option(
         0,
@@ -270,14 +254,12 @@ class TrainingOptions:
         kind=SWITCH,
         most=100,
         flags=("-v", "--verbose"),
-        lasting=False,
     )
     callback: Callback = option(
         None,
         "A function that is called with every training event, or a list of functions.",
         RUNNING,
         from_python_only=True,
-        lasting=False,
     )
 
     def check(self) -> None:
@@ -338,22 +320,14 @@ class DevelopmentOptions:
     """Early stopping on development data."""
 
     patience: int = option(
-        10,
-        "Stop after N scores in a row on the development data without improvement.",
-        STOPPING,
-        kind=INTEGER,
-        least=1,
-        metavar="N",
-        lasting=False,
+        10, "Stop after N scores in a row on the development data without improvement.", STOPPING, least=1
     )
     dev_tolerance: float = option(
         0.0,
         "Keep the smallest model whose score on the development data is within this distance of the best score. Scores "
         "are fractions, so 0.002 is a fifth of a per cent.",
         STOPPING,
-        kind=NUMBER,
         least=0,
-        lasting=False,
     )
 
 
@@ -366,7 +340,6 @@ class PruningOptions:
         "After training, drop weights smaller than this share of the root mean square of the non-zero weights. Online "
         "learners leave many small weights behind: after 'mira', a share of 1 costs no accuracy.",
         LEARNING,
-        kind=NUMBER,
         least=0,
         metavar="SHARE",
         lasting=False,
@@ -384,17 +357,15 @@ class SelectionOptions:
         CHOOSING,
         from_python_only=True,
     )
-    cutoff: int = option(
-        1, "Leave out attributes that occur fewer than N times.", LEARNING, kind=INTEGER, least=1, metavar="N"
-    )
+    cutoff: int = option(1, "Leave out attributes that occur fewer than N times.", LEARNING, least=1)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PenaltyOptions:
     """An elastic net, or any other penalty."""
 
-    l1: float = option(0.0, "L1 strength: the larger, the fewer features.", LEARNING, kind=NUMBER, least=0)
-    l2: float = option(0.0, "L2 strength.", LEARNING, kind=NUMBER, least=0)
+    l1: float = option(0.0, "L1 strength: the larger, the fewer features.", LEARNING, least=0)
+    l2: float = option(0.0, "L2 strength.", LEARNING, least=0)
     penalty: Penalty | None = option(
         None,
         "A penalty to use in place of l1 and l2, for instance GroupLasso(5.0), which drops whole templates.",

@@ -39,7 +39,7 @@ from parsimon.solvers.base import thin_history
 from parsimon.solvers.choice import set_up_solver
 from parsimon.solvers.convergence import expected_end
 from parsimon.solvers.settings import epochs_of, is_resumable, tolerance_of, validation_interval
-from parsimon.tasks.checkpoint import DAMAGE, Checkpoint, Finished, Running, ended, lasting_settings
+from parsimon.tasks.checkpoint import DAMAGE, Checkpoint, Running, ended, lasting_settings
 from parsimon.tasks.fingerprint import fingerprint
 from parsimon.tasks.options import DevelopmentOptions, PruningOptions, TrainingOptions, options_of
 from parsimon.tasks.too_strong import TooStrong, too_strong
@@ -117,6 +117,12 @@ class Trained(Generic[Model_co]):
 
     model: Model_co
     result: Result
+
+
+def cut_short(trained: Trained[Any], status: Status) -> Trained[Any]:
+    """The same with the status that explains why training ended early."""
+    info = {**trained.model.info, "status": status.value}
+    return Trained(replace(trained.model, info=info), replace(trained.result, status=status))
 
 
 @dataclass(kw_only=True)
@@ -230,12 +236,11 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         *,
         dev: Any = None,
         name: str = "fit",
-        max_iter: int | None = None,
         history: Sequence[Event] = (),
     ) -> Result:
         """Fits weights from `start` (default: zero), with early stopping if there are development data; then prunes.
 
-        `max_iter` replaces the option of that name. `history` has the events of earlier fits.
+        `history` has the events of earlier fits.
         """
         run = run or Run(self.time_limit, self.callbacks)
         solver = self.solver_for(task)
@@ -244,7 +249,7 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
             solver,
             task.problem,
             Weights.zeros(task.problem.n_features) if start is None else start,
-            max_iter=self.iterations if max_iter is None else max_iter,
+            max_iter=self.iterations,
             validation=None if dev is None else self.validation(task, dev, solver),
             history=history,
         )
@@ -375,8 +380,7 @@ class Run:
     def done(self, name: str) -> Result | None:
         """The result of a fit that is finished, for callers that can then do without its problem."""
         self._passed.add(name)
-        done = self._kept.finished.get(name)
-        return None if done is None else done.result
+        return self._kept.finished.get(name)
 
     def fit(
         self,
@@ -442,8 +446,9 @@ class Run:
         if not limited or result.status in proper_end:
             self._finish(name, result, at_once=not (needed or brief))
         elif whole:
-            goes_on = resumable and not needed and not proper_end
-            self._cut_short(name, result, monitor, goes_on=goes_on)
+            if resumable and not needed and not proper_end:  # it can go on from here
+                self._kept.running[name] = Running.of(name, result.weights, monitor)
+            self._write()
         if needed and self._interrupted.is_set():  # the solver was ending anyway
             raise KeyboardInterrupt
         return result
@@ -466,18 +471,12 @@ class Run:
 
     def _finish(self, name: str, result: Result, *, at_once: bool) -> None:
         """Keeps the result of a fit that has come to its end; many short ones are written now and then."""
-        self._kept.finished[name] = Finished(result)
+        self._kept.finished[name] = result
         self._kept.running.pop(name, None)
         if at_once:
             self._write()
         else:
             self._write_when_due()
-
-    def _cut_short(self, name: str, result: Result, monitor: Monitor, *, goes_on: bool) -> None:
-        """Keeps what is finished, and where this fit stopped, if it can go on from there."""
-        if goes_on:
-            self._kept.running[name] = Running.of(name, result.weights, monitor)
-        self._write()
 
     def _check(self, weights: Weights, problem: Problem, solver: Solver) -> None:
         """Refuses weights of another problem, and those that no fit can have come to.

@@ -11,7 +11,7 @@ import pytest
 
 from parsimon.data.text import TextReader
 from parsimon.tasks.documents.model import DocumentModel
-from parsimon.tasks.documents.options import PENALTIES
+from parsimon.tasks.documents.options import STRENGTHS
 from parsimon.tasks.documents.training import DocumentTraining
 from parsimon.tasks.model_file import load_model
 from refusals import refused
@@ -260,7 +260,7 @@ def accuracy(run, model, test) -> float:
     return json.loads(run("evaluate", model, test, "--json").stdout)["scores"]["accuracy"]
 
 
-@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("penalty", STRENGTHS)
 def test_every_penalty_learns(run, corpus, penalty):
     strengths = {
         "ridge": ["--l2", "0.1"],

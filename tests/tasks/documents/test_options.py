@@ -9,14 +9,13 @@ from typing import get_args
 from parsimon.features.bag_of_words import Values
 from parsimon.penalties.groups import RULES
 from parsimon.solvers.admm import Stopping
-from parsimon.tasks.documents.options import GROUP_WEIGHTS, PENALTIES, UNITS, VALUES, DocumentOptions
-from parsimon.tasks.documents.training import STRENGTHS, DocumentTraining
+from parsimon.tasks.documents.options import GROUP_WEIGHTS, UNITS, VALUES, DocumentOptions
+from parsimon.tasks.documents.training import DocumentTraining
 from parsimon.tasks.documents.units import Unit
 from parsimon.tasks.options import SECTIONS, options_of
 
 
 def test_choices_are_those_that_there_are() -> None:
-    assert tuple(STRENGTHS) == PENALTIES
     assert get_args(Unit) == UNITS
     assert get_args(Values) == VALUES
     assert set(GROUP_WEIGHTS) == set(RULES)

@@ -6,12 +6,10 @@ from typing import Any
 
 import click
 
-from parsimon.cli.kind import kind_of
+from parsimon.cli.kind import asked_of_model
 from parsimon.cli.options import (
-    asked,
     command,
     decoding_option,
-    flags_by_name,
     option,
     reading_options,
     skip_bad_option,
@@ -76,12 +74,7 @@ def evaluate(**options: Any) -> None:
     CoNLL-U or CoNLL-X, and what is printed are attachment scores (UAS, LAS) over all words and without punctuation, and
     how well arcs of each length and each relation are found.
     """
-    from parsimon.tasks.model_file import load_model
-
-    job = asked(options)
-    model = load_model(job.model)
-    kind = kind_of(model)
-    kind.check_options(job, "evaluate", EVERYWHERE, flags_by_name())
+    kind, model, job = asked_of_model(options, "evaluate", EVERYWHERE)
     found = kind.evaluate(model, job)
     if job["as_json"]:
         record = {

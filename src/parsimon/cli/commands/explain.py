@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from parsimon.cli.kind import kind_of
-from parsimon.cli.options import asked, command, encoding_option, flags_by_name, lines_option, option
+from parsimon.cli.kind import asked_of_model
+from parsimon.cli.options import command, encoding_option, lines_option, option
 
 LIMIT = 10  # documents
 EVERYWHERE = frozenset({"model", "file", "label", "limit", "html", "as_json", "encoding", "lines"})
@@ -57,10 +57,5 @@ def explain(**options: Any) -> None:
     probability would be without it. Sentences that speak for the label are shaded green and those against it
     red; words that weigh much are bold. Labels in FILE are not needed.
     """
-    from parsimon.tasks.model_file import load_model
-
-    job = asked(options)
-    model = load_model(job.model)
-    kind = kind_of(model)
-    kind.check_options(job, "explain", EVERYWHERE, flags_by_name())
+    kind, model, job = asked_of_model(options, "explain", EVERYWHERE)
     kind.explain(model, job)

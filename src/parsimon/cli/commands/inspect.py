@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parsimon.characters.printable import one_line
-from parsimon.cli.kind import Kind, kind_of
-from parsimon.cli.options import Asked, asked, command, flags_by_name, option
+from parsimon.cli.kind import Kind, asked_of_model
+from parsimon.cli.options import Asked, command, option
 from parsimon.cli.output import show, show_record
 from parsimon.errors import ParsimonError
 
 if TYPE_CHECKING:
     from parsimon.tasks.model_file import Model
 
-ON_A_PAGE = 15  # of every label
+SHOWN, ON_A_PAGE = 20, 15  # of the heaviest features; on a page, of every label
 EVERYWHERE = frozenset({"model", "history", "as_json", "top"})
 
 EXAMPLES = """
@@ -73,14 +73,12 @@ def inspect(**options: Any) -> None:
     strongest edges; --label names a variable whose edges are wanted. Of a parser: the features of arcs; --label names a
     relation whose features are wanted.
     """
-    from parsimon.tasks.model_file import load_model
-
-    job = asked(options)
-    if job["html"] is not None and job["as_json"]:
+    html, as_json = options["html"] is not None, options["as_json"]
+    if html and as_json:
         raise ParsimonError("--html and --json are two ways to have the same; leave one out.")
-    model = load_model(job.model)
-    kind = kind_of(model)
-    kind.check_options(job, "inspect", EVERYWHERE, flags_by_name())
+    if options["top"] is None and not as_json:
+        options["top"] = ON_A_PAGE if html else SHOWN
+    kind, model, job = asked_of_model(options, "inspect", EVERYWHERE)
     if job["html"] is not None:
         write_page(kind, model, job)
         return
@@ -118,7 +116,7 @@ def write_page(kind: Kind[Any], model: Model, job: Asked) -> None:
         f"What {Path(job.model).name} has learnt",
         shown.facts,
         shown.parts,
-        top=ON_A_PAGE if job["top"] is None else job["top"],
+        top=job["top"],
         label=job["label"],
         template=shown.template,
         history=model.info.get("history", []),

@@ -6,12 +6,10 @@ from typing import Any
 
 import click
 
-from parsimon.cli.kind import kind_of
+from parsimon.cli.kind import asked_of_model
 from parsimon.cli.options import (
-    asked,
     command,
     decoding_option,
-    flags_by_name,
     lines_option,
     option,
     reading_options,
@@ -111,12 +109,7 @@ def predict(**options: Any) -> None:
     A parser reads CoNLL-U or CoNLL-X and writes the same file with heads and relations; those of INPUT are not looked
     at, and may be '_'.
     """
-    from parsimon.tasks.model_file import load_model
-
-    job = asked(options)
-    model = load_model(job.model)
-    kind = kind_of(model)
-    kind.check_options(job, "predict", EVERYWHERE, flags_by_name())
+    kind, model, job = asked_of_model(options, "predict", EVERYWHERE)
     if job["kbest"] is not None and job["decoding"] is not None:
         raise ParsimonError(
             "--kbest gives the best of all, so there is nothing for --decoding; leave one out."

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from parsimon.cli.failures import say
+from parsimon.cli.failures import say, say_unknown
 from parsimon.cli.kind import Evaluated
 from parsimon.cli.live_input import LiveInput
 from parsimon.cli.options import Asked, column_file, is_minimum_risk
@@ -388,16 +388,6 @@ def _labels(model: SequenceModel, file: ColumnFile, job: Asked) -> tuple[Labels,
     if skipped is not None:
         skipped.mention(file.name)
     truth = Labels(np.concatenate(gold), np.concatenate(lengths), list(number))
-    _mention_unknown(truth, model, file.name)
+    n_unknown = int((truth.ids >= len(model.tags)).sum())
+    say_unknown(file.name, n_unknown, "token", truth.names[len(model.tags) :])
     return truth, Labels(np.concatenate(predicted), truth.lengths, truth.names)
-
-
-def _mention_unknown(truth: Labels, model: SequenceModel, name: str) -> None:
-    unknown = truth.names[len(model.tags) :]
-    if unknown:
-        tokens = int((truth.ids >= len(model.tags)).sum())
-        some = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
-        say(
-            f"{name} has {tokens:,} token{'s' * (tokens != 1)} with a label that the model does not know "
-            f"({some}); {'they count' if tokens != 1 else 'it counts'} as wrong"
-        )

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parsimon.characters.printable import one_line
-from parsimon.cli.failures import say
+from parsimon.cli.failures import say, say_unknown
 from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
 from parsimon.cli.options import Asked, option
 from parsimon.cli.output import check_writable, output, show, show_record
 from parsimon.errors import ParsimonError
-from parsimon.tasks.documents.options import DocumentOptions
+from parsimon.tasks.documents.options import STRENGTHS, DocumentOptions
 from parsimon.tasks.options import READING
 
 if TYPE_CHECKING:
@@ -28,26 +28,18 @@ if TYPE_CHECKING:
 
 AT_ONCE = 4096  # documents
 DIGITS = 4  # of a probability in a table
-SHOWN = 20  # of the heaviest words
 STDIN = "/dev/stdin"
 OF_LINES = (".jsonl", ".ndjson", ".json", ".tsv", ".tab")  # files with a document a line
-# Which strengths a penalty has, and what only `sentence` has.
-STRENGTHS = {
-    "ridge": ("l2",),
-    "lasso": ("l1",),
-    "elastic-net": ("l1", "l2"),
-    "sentence": ("l1", "l2", "sentence"),
-}
 OF_SENTENCES = ("groups", "window", "group_weight", "stopping", "rho")
 
 
 class Documents(Kind["DocumentModel"]):
     """Document classifiers."""
 
-    name: ClassVar[str] = "document"
-    noun: ClassVar[str] = "a document model"
-    options: ClassVar[type] = DocumentOptions
-    flags: ClassVar[Sequence[Any]] = (
+    name = "document"
+    noun = "a document model"
+    options = DocumentOptions
+    flags = (
         option(
             "--sentences",
             section=READING,
@@ -69,11 +61,11 @@ class Documents(Kind["DocumentModel"]):
             help="Whether case makes no difference.",
         ),
     )
-    predicts: ClassVar[frozenset[str]] = frozenset({"marginals", "format", "lines"})
-    evaluates: ClassVar[frozenset[str]] = frozenset({"confusion"})
-    inspects: ClassVar[frozenset[str]] = frozenset({"label"})
-    explains: ClassVar[frozenset[str]] = frozenset({"label", "limit", "html", "lines"})
-    help: ClassVar[str] = """Train a sparse document classifier on TRAIN.
+    predicts = frozenset({"marginals", "format", "lines"})
+    evaluates = frozenset({"confusion"})
+    inspects = frozenset({"label"})
+    explains = frozenset({"label", "limit", "html", "lines"})
+    help = """Train a sparse document classifier on TRAIN.
 
     TRAIN is a directory with a directory of text files for every class, a file of JSON lines
     ({"text": …, "label": …}, where the text may be a list of sentences), or of lines 'label TAB text'.
@@ -83,7 +75,7 @@ class Documents(Kind["DocumentModel"]):
 
     Ctrl-C stops early and writes the best model so far; --resume goes on from a checkpoint.
     """
-    examples: ClassVar[str] = """
+    examples = """
 \b
 Examples:
   parsimon train document reviews/ -m reviews.model
@@ -149,6 +141,7 @@ Examples:
     def evaluate(self, model: DocumentModel, job: Asked) -> Evaluated:
         """Accuracy, scores by label, and the most frequent mistakes."""
         from parsimon.report import document_tables as tables
+        from parsimon.report.tables import frequent_confusions
         from parsimon.tasks.sequences.metrics import evaluate as compare
 
         documents, gold = read_labelled(job["test"], job["encoding"])
@@ -156,7 +149,7 @@ Examples:
         evaluation = compare([[y] for y in gold], [[y] for y in model.predict(model.read(documents))])
         text = tables.evaluation_text(evaluation)
         if job["confusion"]:
-            text += "\n" + tables.confusions(evaluation)
+            text += "\n" + frequent_confusions(evaluation, "document")
         return Evaluated.split(tables.evaluation_record(evaluation), text)
 
     def inspect(self, model: DocumentModel, job: Asked) -> Inspected:
@@ -165,8 +158,6 @@ Examples:
         from parsimon.tasks.documents import inspect as look
 
         label, top = job["label"], job["top"]
-        if top is None and not job["as_json"]:
-            top = SHOWN
         labels = model.labels if label is None else (label,)
         heaviest = {y: look.heaviest_words(model, y, top) for y in labels}
         if job["as_json"]:
@@ -296,13 +287,7 @@ def name_texts(names: list[Any] | None) -> list[str] | None:
 def mention_unknown(model: DocumentModel, gold: list[str], name: str) -> None:
     """Labels that the model does not know count as wrong."""
     unknown = sorted(set(gold) - set(model.labels))
-    if unknown:
-        n = sum(label in unknown for label in gold)
-        some = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
-        say(
-            f"{name} has {n:,} document{'s' * (n != 1)} with a label that the model does not know ({some}); "
-            f"{'they count' if n != 1 else 'it counts'} as wrong"
-        )
+    say_unknown(name, sum(label in unknown for label in gold), "document", unknown)
 
 
 def write_explanation(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
@@ -40,8 +39,6 @@ STRENGTHS = {
 }
 # Strengths that have no place beside a penalty.
 OTHER_STRENGTHS = {"kl_norm": {"l2"}, "l1_ball": {"l1", "l2"}, "group_lasso": set[str]()}
-SHOWN = 20  # of the heaviest features
-ON_A_PAGE = 15  # of every label
 
 TEMPLATES_HELP = "A template file of Wapiti or CRF++, or the name of a preset (see 'parsimon presets')."
 
@@ -118,7 +115,7 @@ def column_flags() -> list[Any]:
 class Labelling(Kind[Labeller], Generic[Labeller]):
     """A labeller, whatever its input is."""
 
-    inspects: ClassVar[frozenset[str]] = frozenset({"top", "label", "template", "transitions", "html"})
+    inspects = frozenset({"top", "label", "template", "transitions", "html"})
 
     def settings(self, job: Asked) -> dict[str, Any]:
         """The options as those of training."""
@@ -178,16 +175,11 @@ class Labelling(Kind[Labeller], Generic[Labeller]):
             refuse_idle(job, ["groups"], "groups that are kept or dropped", "--group-lasso STRENGTH")
         check_solver(training.solver, str(training.loss), training.chosen_penalty, training.tol)
 
-    @property
-    @abstractmethod
-    def model_class(self) -> type[Labeller]:
-        """The class of its models."""
-
-    def initial(self, job: Asked) -> Labeller | None:
+    def initial(self, job: Asked, training: LabellingTraining) -> Any:
         """The model to start from."""
         from parsimon.tasks.model_file import load_model
 
-        return None if job["initial"] is None else load_model(job["initial"], self.model_class)
+        return None if job["initial"] is None else load_model(job["initial"], training.model_class)
 
     # ---- what was learnt -----------------------------------------------------------------------------------------
 
@@ -221,8 +213,7 @@ class Labelling(Kind[Labeller], Generic[Labeller]):
         from parsimon.report import tables
         from parsimon.tasks.sequences import inspect as look
 
-        label, template = job["label"], template_named(model, job["template"])
-        top = SHOWN if job["top"] is None and not job["as_json"] else job["top"]
+        label, template, top = job["label"], template_named(model, job["template"]), job["top"]
         heaviest = look.features(model, top=top, label=label, template=template) if top != 0 else []
         if job["as_json"]:
             return Inspected(self.size(model), details(model, heaviest), "")

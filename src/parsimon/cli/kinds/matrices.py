@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import click
+from typing import TYPE_CHECKING, Any
 
 from parsimon.characters.encodings import decoded
 from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
-from parsimon.cli.options import Asked, option, refuse_idle
+from parsimon.cli.options import Asked, cell_separator_option, option, refuse_idle
 from parsimon.cli.output import output
 from parsimon.errors import ParsimonError
 from parsimon.files import read_text_file
 from parsimon.tasks.matrices.options import MatrixOptions
-from parsimon.tasks.options import FILES, READING
+from parsimon.tasks.options import FILES
 
 if TYPE_CHECKING:
     from parsimon.arrays import Array
@@ -24,25 +22,17 @@ if TYPE_CHECKING:
     from parsimon.tasks.matrices.model import MatrixModel
     from parsimon.tasks.matrices.training import Rows
 
-SHOWN = 20  # of the heaviest columns
 DIGITS = 4  # of a probability
-SEPARATOR = option(
-    "--separator",
-    section=READING,
-    type=click.Choice(["comma", "tab", "semicolon"]),
-    show_default="detected from the first lines",
-    help="What stands between cells.",
-)
 
 
 class Matrices(Kind["MatrixModel"]):
     """Classifiers and regressors of the rows of a matrix."""
 
-    name: ClassVar[str] = "matrix"
-    noun: ClassVar[str] = "a matrix model"
-    options: ClassVar[type] = MatrixOptions
-    source: ClassVar[str] = "TABLE"
-    flags: ClassVar[Sequence[Any]] = (
+    name = "matrix"
+    noun = "a matrix model"
+    options = MatrixOptions
+    source = "TABLE"
+    flags = (
         option(
             "--target",
             section=FILES,
@@ -56,18 +46,18 @@ class Matrices(Kind["MatrixModel"]):
             metavar="FILE",
             help="Groups of columns: lines 'group TAB column'; a column may be in several groups.",
         ),
-        SEPARATOR,
+        cell_separator_option,
     )
-    predicts: ClassVar[frozenset[str]] = frozenset({"marginals"})
-    inspects: ClassVar[frozenset[str]] = frozenset({"label"})
-    help: ClassVar[str] = """Train a sparse linear classifier, or regressor, of the rows of TABLE.
+    predicts = frozenset({"marginals"})
+    inspects = frozenset({"label"})
+    help = """Train a sparse linear classifier, or regressor, of the rows of TABLE.
 
     TABLE has names in the first line and numbers in all columns but the target. It minimises
     loss + alpha Σ d_g ‖w_g‖ + l1 Σ|w| + l2/2 Σw², so whole groups of columns are kept or dropped.
 
     Ctrl-C stops early and writes the best model so far; --resume goes on from a checkpoint.
     """
-    examples: ClassVar[str] = """
+    examples = """
 \b
 Examples:
   parsimon train matrix patients.csv -m patients.model --target outcome --group-file genes.tsv --alpha 2
@@ -163,7 +153,7 @@ Examples:
         from parsimon.report import tables
         from parsimon.tasks.matrices import inspect as look
 
-        top = SHOWN if job["top"] is None and not job["as_json"] else job["top"]
+        top = job["top"]
         heaviest = look.heaviest_columns(model, job["label"], top)
         norms = look.group_norms(model)
         if job["as_json"]:
@@ -237,12 +227,7 @@ def read(source: str, encoding: str, separator: str | None) -> Any:
     """A table of cells."""
     from parsimon.data.csv_tables import SEPARATORS, read_table
 
-    return read_table(
-        source,
-        separator=None if separator is None else SEPARATORS[separator],
-        encoding=encoding,
-        discrete=False,
-    )
+    return read_table(source, separator=SEPARATORS.get(separator or ""), encoding=encoding, discrete=False)
 
 
 def columns_of(table: Any, model: MatrixModel, source: str) -> tuple[Array, list[str]]:

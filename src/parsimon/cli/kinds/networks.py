@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parsimon.cli.kind import Evaluated, Inspected, Kind, Plan
-from parsimon.cli.options import Asked, option, refuse_idle
+from parsimon.cli.options import Asked, cell_separator_option, option, refuse_idle
 from parsimon.errors import ParsimonError
 from parsimon.tasks.networks.options import NetworkOptions
 from parsimon.tasks.options import FILES, READING, RUNNING
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from parsimon.tasks.networks.model import NetworkModel
     from parsimon.tasks.networks.training import Counted, NetworkTraining
 
-SHOWN = 20  # of the strongest edges
 MORE = "; --top shows more, --json shows all"
 OF_PATHS = ("n_alphas", "alpha_min_ratio", "patience")
 PATH = click.Path(path_type=Path)
@@ -29,13 +28,13 @@ PATH = click.Path(path_type=Path)
 class Networks(Kind["NetworkModel"]):
     """Markov networks."""
 
-    name: ClassVar[str] = "network"
-    noun: ClassVar[str] = "a Markov network"
-    options: ClassVar[type] = NetworkOptions
-    source: ClassVar[str] = "TABLE"
-    needs_model_file: ClassVar[bool] = False
-    has_development: ClassVar[bool] = False
-    flags: ClassVar[Sequence[Any]] = (
+    name = "network"
+    noun = "a Markov network"
+    options = NetworkOptions
+    source = "TABLE"
+    needs_model_file = False
+    has_development = False
+    flags = (
         option(
             "--draw",
             section=FILES,
@@ -46,13 +45,7 @@ class Networks(Kind["NetworkModel"]):
         option(
             "--edges", section=FILES, type=PATH, metavar="FILE", help="Write the edges, separated by tabs."
         ),
-        option(
-            "--separator",
-            section=READING,
-            type=click.Choice(["comma", "tab", "semicolon"]),
-            show_default="detected from the first lines",
-            help="What stands between cells.",
-        ),
+        cell_separator_option,
         option(
             "--header/--no-header",
             section=READING,
@@ -75,8 +68,8 @@ class Networks(Kind["NetworkModel"]):
             help="How many edges to print.",
         ),
     )
-    inspects: ClassVar[frozenset[str]] = frozenset({"label"})
-    help: ClassVar[str] = """Learn which columns of TABLE depend on each other: a sparse Markov network.
+    inspects = frozenset({"label"})
+    help = """Learn which columns of TABLE depend on each other: a sparse Markov network.
 
     TABLE has a row a line, with commas, tabs or semicolons between cells and names in the first line. Its columns are
     discrete: names, classes, yes and no, small whole numbers. Two columns have an edge if they depend on each other
@@ -85,7 +78,7 @@ class Networks(Kind["NetworkModel"]):
 
     Ctrl-C stops early; with -m, --resume goes on from a checkpoint.
     """
-    examples: ClassVar[str] = """
+    examples = """
 \b
 Examples:
   parsimon train network survey.csv
@@ -117,7 +110,7 @@ Examples:
         def read(source: str) -> Counted:
             csv = read_table(
                 source,
-                separator=None if job["separator"] is None else SEPARATORS[job["separator"]],
+                separator=SEPARATORS.get(job["separator"]),
                 header=job["header"],
                 missing=job["missing"],
                 encoding=job["encoding"],
@@ -206,7 +199,7 @@ Examples:
         file = {"model": job.model, "bytes": Path(job.model).stat().st_size}
         sections = [summary_text({**file, **summary(model)})]
         if top != 0:
-            sections.append(edges_table(edges, SHOWN if top is None else top, MORE))
+            sections.append(edges_table(edges, top, MORE))
         return Inspected({}, {}, "\n".join(sections))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from parsimon.cli.failures import say
 from parsimon.cli.kind import Evaluated, Plan
@@ -43,11 +43,11 @@ PAGES = "pages"  # the name of the templates for them
 class Pages(Labelling["PageModel"]):
     """Readers of web pages."""
 
-    name: ClassVar[str] = "page"
-    noun: ClassVar[str] = "a model of web pages"
-    options: ClassVar[type] = PageOptions
-    source: ClassVar[str] = "PAGES"
-    flags: ClassVar[Sequence[Any]] = (
+    name = "page"
+    noun = "a model of web pages"
+    options = PageOptions
+    source = "PAGES"
+    flags = (
         template_flag(PAGES, help="A template file in place of the templates for pages."),
         option(
             "--values",
@@ -59,9 +59,9 @@ class Pages(Labelling["PageModel"]):
         ),
         *labelling_flags(of_columns=False),
     )
-    predicts: ClassVar[frozenset[str]] = frozenset({"marginals", "decoding", "format"})
-    evaluates: ClassVar[frozenset[str]] = frozenset({"values", "decoding"})
-    help: ClassVar[str] = """Train a reader of the records on web pages.
+    predicts = frozenset({"marginals", "decoding", "format"})
+    evaluates = frozenset({"values", "decoding"})
+    help = """Train a reader of the records on web pages.
 
     PAGES is a directory of web pages (.html, .htm), whose texts are the leaves of their trees: those that are values
     of an attribute in --values TABLE are learnt to be found.
@@ -70,20 +70,13 @@ class Pages(Labelling["PageModel"]):
 
     Ctrl-C stops early and writes the best model so far; --resume goes on from a checkpoint.
     """
-    examples: ClassVar[str] = """
+    examples = """
 \b
 Examples:
   parsimon train page pages/ --values values.csv -m records.model
   parsimon predict records.model more-pages/ > records.tsv
   parsimon evaluate records.model test-pages/ --values test-values.csv
 """
-
-    @property
-    def model_class(self) -> type[PageModel]:
-        """The class of its models."""
-        from parsimon.tasks.pages.model import PageModel
-
-        return PageModel
 
     def also_read(self, job: Asked) -> list[str]:
         """The table, and templates if any were named."""
@@ -112,7 +105,7 @@ Examples:
             training,
             reader.read,
             lambda data: (data.X, data.y),
-            self.initial(job),
+            self.initial(job, training),
         )
 
     def predict(self, model: PageModel, job: Asked) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,17 +27,16 @@ if TYPE_CHECKING:
 
 BUDGET = 200
 DIGITS = 4  # of a probability
-SHOWN = 20  # of the heaviest features
 
 
 class Parsers(Kind["ParserModel"]):
     """Dependency parsers."""
 
-    name: ClassVar[str] = "parser"
-    noun: ClassVar[str] = "a parser"
-    options: ClassVar[type] = ParserOptions
-    score_name: ClassVar[str] = "UAS "
-    flags: ClassVar[Sequence[Any]] = (
+    name = "parser"
+    noun = "a parser"
+    options = ParserOptions
+    score_name = "UAS "
+    flags = (
         option(
             "-t",
             "--templates",
@@ -69,10 +68,10 @@ class Parsers(Kind["ParserModel"]):
         ),
         skip_bad_option,
     )
-    predicts: ClassVar[frozenset[str]] = frozenset({"marginals", "kbest", "decoding", "given_labels"})
-    evaluates: ClassVar[frozenset[str]] = frozenset({"decoding", "skip_bad"})
-    inspects: ClassVar[frozenset[str]] = frozenset({"label", "template", "html"})
-    help: ClassVar[str] = """Train a dependency parser on TRAIN, a treebank in CoNLL-U or CoNLL-X format.
+    predicts = frozenset({"marginals", "kbest", "decoding", "given_labels"})
+    evaluates = frozenset({"decoding", "skip_bad"})
+    inspects = frozenset({"label", "template", "html"})
+    help = """Train a dependency parser on TRAIN, a treebank in CoNLL-U or CoNLL-X format.
 
     Trees are scored arc by arc, by features that templates make of the head, the modifier and the words around and
     between them. Parts of speech, lemmas and morphological features are taken as the file has them.
@@ -80,7 +79,7 @@ class Parsers(Kind["ParserModel"]):
     Ctrl-C stops early and writes the best model so far. Every half minute, what is learned is kept in
     MODEL.ckpt, and should the run be killed, the same command with --resume goes on from there.
     """
-    examples: ClassVar[str] = """
+    examples = """
 \b
 Examples:
   parsimon train parser train.conllu -m english.model --dev dev.conllu
@@ -197,8 +196,6 @@ Examples:
 
         label, template, top = job["label"], job["template"], job["top"]
         part = model.arcs if label is None else relations_of(model, job.model)
-        if top is None and not job["as_json"]:
-            top = SHOWN
         heaviest = look.features(part, top=top, label=label, template=template) if top != 0 else []
         shares = sorted(look.template_shares(part), key=lambda share: -share.total)
         if job["as_json"]:
@@ -300,7 +297,7 @@ def ranked(model: ParserModel, treebank: Treebank, job: Asked) -> Iterator[bytes
 
 def summary_facts(model: ParserModel, name: str, size: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a parser is, and how it was trained."""
-    from parsimon.report.tables import file_size, objective_text, of
+    from parsimon.report.tables import ending_facts, file_size, of
 
     training = model.info
     pairs = [
@@ -320,8 +317,4 @@ def summary_facts(model: ParserModel, name: str, size: Mapping[str, Any]) -> lis
     if training.get("selection"):
         chosen = training["selection"]
         pairs.append(("templates by", f"{chosen['name']}, {len(chosen['templates'])} with a score"))
-    if training.get("objective") is not None:
-        pairs.append(("objective", objective_text(training)))
-    if training.get("status"):
-        pairs.append(("status", training["status"]))
-    return pairs
+    return [*pairs, *ending_facts(training)]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -36,10 +36,10 @@ GROW_AFTER = 10  # iterations of the stage before
 class Sequences(Labelling["SequenceModel"]):
     """Labellers of sequences."""
 
-    name: ClassVar[str] = "sequence"
-    noun: ClassVar[str] = "a sequence model"
-    options: ClassVar[type] = SequenceOptions
-    flags: ClassVar[Sequence[Any]] = (
+    name = "sequence"
+    noun = "a sequence model"
+    options = SequenceOptions
+    flags = (
         template_flag(),
         *labelling_flags(),
         option(
@@ -58,22 +58,18 @@ class Sequences(Labelling["SequenceModel"]):
             help="Whether all of the shorter tests must be active, or any of them.",
         ),
     )
-    predicts: ClassVar[frozenset[str]] = frozenset(
+    predicts = frozenset(
         {"marginals", "kbest", "scheme", "decoding", "given_labels", "unknown", "separator", "comment"}
     )
-    evaluates: ClassVar[frozenset[str]] = frozenset(
-        {"raw", "scheme", "decoding", "confusion", "separator", "comment"}
-    )
-    help: ClassVar[
-        str
-    ] = """Train a sparse sequence labeller on TRAIN, a column file whose last column is the label.
+    evaluates = frozenset({"raw", "scheme", "decoding", "confusion", "separator", "comment"})
+    help = """Train a sparse sequence labeller on TRAIN, a column file whose last column is the label.
 
     It minimises loss + l1 Σ|w| + l2/2 Σw². Features whose weight ends at zero are not in the model.
 
     Ctrl-C stops early and writes the best model so far. Every half minute, what is learned is kept in
     MODEL.ckpt, and should the run be killed, the same command with --resume goes on from there.
     """
-    examples: ClassVar[str] = """
+    examples = """
 \b
 Examples:
   parsimon train sequence train.txt -m chunk.model -t chunk.tpl
@@ -83,13 +79,6 @@ Examples:
   parsimon train sequence train.txt -m ner.model -t martins-ner --select sparseptron --budget 100 --refit mira
   parsimon train sequence train.txt -m pos.model -t words.tpl --grow bigrams.tpl:5 --grow trigrams.tpl:10
 """
-
-    @property
-    def model_class(self) -> type[SequenceModel]:
-        """The class of its models."""
-        from parsimon.tasks.sequences.model import SequenceModel
-
-        return SequenceModel
 
     def also_read(self, job: Asked) -> list[str]:
         """Templates."""
@@ -109,7 +98,7 @@ Examples:
             training,
             reader.read,
             lambda data: developed(data, str(job["dev"])),
-            self.initial(job),
+            self.initial(job, training),
         )
 
     def predict(self, model: SequenceModel, job: Asked) -> None:

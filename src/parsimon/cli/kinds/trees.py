@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -36,10 +35,10 @@ if TYPE_CHECKING:
 class Trees(Labelling["TreeModel"]):
     """Labellers of trees."""
 
-    name: ClassVar[str] = "tree"
-    noun: ClassVar[str] = "a model of trees"
-    options: ClassVar[type] = TreeOptions
-    flags: ClassVar[Sequence[Any]] = (
+    name = "tree"
+    noun = "a model of trees"
+    options = TreeOptions
+    flags = (
         template_flag(
             None,
             help="A template file; beside rows, templates may name a parent, children and siblings: %x[parent,0].",
@@ -56,9 +55,9 @@ class Trees(Labelling["TreeModel"]):
         ),
         skip_bad_option,
     )
-    predicts: ClassVar[frozenset[str]] = SEQUENCES.predicts
-    evaluates: ClassVar[frozenset[str]] = SEQUENCES.evaluates | {"skip_bad"}
-    help: ClassVar[str] = """Train a sparse labeller of trees on TRAIN.
+    predicts = SEQUENCES.predicts
+    evaluates = SEQUENCES.evaluates | {"skip_bad"}
+    help = """Train a sparse labeller of trees on TRAIN.
 
     Every node has a label, which depends on its parent's or on the sibling's before it. TRAIN is a column file with
     a node a line, an empty line after every tree, a column with parents and the label last.
@@ -67,19 +66,12 @@ class Trees(Labelling["TreeModel"]):
 
     Ctrl-C stops early and writes the best model so far; --resume goes on from a checkpoint.
     """
-    examples: ClassVar[str] = """
+    examples = """
 \b
 Examples:
   parsimon train tree trees.txt -m trees.model -t trees.tpl --parent-column 0
   parsimon predict trees.model more-trees.txt > labelled.txt
 """
-
-    @property
-    def model_class(self) -> type[TreeModel]:
-        """The class of its models."""
-        from parsimon.tasks.trees.model import TreeModel
-
-        return TreeModel
 
     def also_read(self, job: Asked) -> list[str]:
         """Templates."""
@@ -105,7 +97,7 @@ Examples:
             training,
             reader.read,
             lambda data: developed(data, str(job["dev"])),
-            self.initial(job),
+            self.initial(job, training),
             lambda model: replace(model, parent_column=job["parent_column"]),
         )
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parsimon.tasks.options import (
-    INTEGER,
     LEARNING,
-    NUMBER,
     READING,
     SENTENCES,
     WORDS,
@@ -24,10 +22,18 @@ if TYPE_CHECKING:
     from parsimon.penalties import Penalty
 
 # Repeated here because the modules that define them are slow to import.
-PENALTIES = ("ridge", "lasso", "elastic-net", "sentence")
 UNITS = ("sentence", "paragraph", "document", "window")
 GROUP_WEIGHTS = ("ones", "sqrt", "log2", "log2^1.5", "sqrt-log2")
 VALUES = ("counts", "binary", "tf-idf")
+
+
+# The strengths that each penalty has, if no others are given.
+STRENGTHS = {
+    "ridge": {"l2": 1.0},
+    "lasso": {"l1": 1.0},
+    "elastic-net": {"l1": 0.1, "l2": 0.1},
+    "sentence": {"sentence": 0.01, "l1": 0.1, "l2": 0.0},
+}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -39,23 +45,17 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         "The penalty. 'sentence' is the sparse overlapping group lasso with a group for each sentence of the training "
         "documents.",
         LEARNING,
-        choices=PENALTIES,
+        choices=tuple(STRENGTHS),
     )
     l1: float | None = option(
         None,
         "L1 strength. The larger it is, the fewer words remain.",
         LEARNING,
-        kind=NUMBER,
         least=0,
         shown="1 with lasso, else 0.1",
     )
     l2: float | None = option(
-        None,
-        "L2 strength.",
-        LEARNING,
-        kind=NUMBER,
-        least=0,
-        shown="1 with ridge, 0.1 with elastic-net, else 0",
+        None, "L2 strength.", LEARNING, least=0, shown="1 with ridge, 0.1 with elastic-net, else 0"
     )
     loss: str | Loss = option(
         "log",
@@ -68,20 +68,12 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         None,
         "Strength of the group penalty. The larger it is, the fewer sentences matter.",
         SENTENCES,
-        kind=NUMBER,
         least=0,
         shown="0.01",
         flags=("--sentence-strength",),
     )
     groups: Any = option("sentence", "The units of text whose words form a group.", SENTENCES, choices=UNITS)
-    window: int = option(
-        20,
-        "The number of tokens in a group if groups are windows.",
-        SENTENCES,
-        kind=INTEGER,
-        least=2,
-        metavar="N",
-    )
+    window: int = option(20, "The number of tokens in a group if groups are windows.", SENTENCES, least=2)
     group_weight: Any = option(
         "ones",
         "The weight of a group as a function of its number of tokens.",
@@ -99,7 +91,6 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         None,
         "The step size ρ of ADMM. It affects the result only with the paper's stopping, otherwise only the speed.",
         SENTENCES,
-        kind=NUMBER,
         above=0,
     )
     values: str = option(
@@ -108,24 +99,17 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         WORDS,
         choices=VALUES,
     )
-    min_count: int = option(
-        1, "Leave out words that occur fewer than N times.", WORDS, kind=INTEGER, least=1, metavar="N"
-    )
-    min_documents: int = option(
-        1, "Leave out words that are in fewer than N documents.", WORDS, kind=INTEGER, least=1, metavar="N"
-    )
+    min_count: int = option(1, "Leave out words that occur fewer than N times.", WORDS, least=1)
+    min_documents: int = option(1, "Leave out words that are in fewer than N documents.", WORDS, least=1)
     max_documents: float = option(
         1.0,
         "Leave out words that are in more than this share of the documents.",
         WORDS,
-        kind=NUMBER,
         above=0,
         most=1,
         metavar="SHARE",
     )
-    max_words: int | None = option(
-        None, "Keep only the N most frequent words.", WORDS, kind=INTEGER, least=1, metavar="N"
-    )
+    max_words: int | None = option(None, "Keep only the N most frequent words.", WORDS, least=1)
     reader: TextReader | None = option(
         None, "The reader that splits texts into sentences and tokens.", READING, from_python_only=True
     )

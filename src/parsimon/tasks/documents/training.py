@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from parsimon.solvers import ADMM, Result, Solver, Validation, Weights
 from parsimon.tasks import naming
 from parsimon.tasks.documents.features import ByUnit, DocumentFeatures, OfWords
 from parsimon.tasks.documents.model import DocumentModel
-from parsimon.tasks.documents.options import DocumentOptions
+from parsimon.tasks.documents.options import STRENGTHS, DocumentOptions
 from parsimon.tasks.label_counts import OF_ROWS, check_label_counts
 from parsimon.tasks.matrices.flat import (
     accuracy_on,
@@ -48,10 +48,6 @@ class LabelledDocuments:
     weights: Array | None = None  # how much each document counts
     order: Sequence[str] | None = None  # all labels; None: those that there are, sorted
     label_values: LabelValues = field(default_factory=dict)  # of labels that are no texts
-
-    def content(self) -> list[Any]:
-        """What tells documents apart."""
-        return [self.documents, self.labels, self.weights, self.order]
 
 
 @dataclass(kw_only=True)
@@ -97,7 +93,7 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
 
     def content(self, data: LabelledDocuments) -> Sequence[Any]:
         """Documents and labels."""
-        return data.content()
+        return [data.documents, data.labels, data.weights, data.order]
 
     def train(
         self, data: LabelledDocuments, run: Run, *, dev: Any = None, start: DocumentModel | None = None
@@ -175,12 +171,8 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
 
     def again(self, task: DocumentTask) -> DocumentTask:
         """The same documents with the penalty and the loss of this training."""
-        return replace(task, problem=self.problem(task))
-
-    def problem(self, task: DocumentTask) -> InMemoryProblem:
-        """Σ loss + Ω for documents that are ready."""
         self.check()
-        return self._problem(task.documents, task.design, task.gold, task.weights)
+        return replace(task, problem=self._problem(task.documents, task.design, task.gold, task.weights))
 
     def _problem(
         self, features: DocumentFeatures, design: FlatDesign, gold: IntArray, weights: Array | None
@@ -192,7 +184,12 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
         """The penalty with its strengths, before it knows the documents."""
         if not isinstance(self.penalty, str):
             return self.penalty
-        return STRENGTHS[self.penalty](self)
+        given = {name: getattr(self, name) for name in STRENGTHS[self.penalty]}
+        strength = {"l1": 0.0, "l2": 0.0, **STRENGTHS[self.penalty]}
+        strength |= {name: value for name, value in given.items() if value is not None}
+        if self.penalty == "sentence":
+            return SentenceLasso(strength["sentence"], l1=strength["l1"], l2=strength["l2"])
+        return ElasticNet(strength["l1"], strength["l2"])
 
     def bound_penalty(self, features: DocumentFeatures) -> Penalty:
         """The penalty on words, its groups found among the documents."""
@@ -322,34 +319,6 @@ def _numbered(labels: Sequence[str], order: Sequence[str] | None) -> tuple[tuple
     return tuple(order), np.array([number[name] for name in names.tolist()], np.int64)[gold]
 
 
-def _ridge(training: DocumentTraining) -> Penalty:
-    return ElasticNet(0.0, _given(training.l2, 1.0))
-
-
-def _lasso(training: DocumentTraining) -> Penalty:
-    return ElasticNet(_given(training.l1, 1.0), 0.0)
-
-
-def _elastic_net(training: DocumentTraining) -> Penalty:
-    return ElasticNet(_given(training.l1, 0.1), _given(training.l2, 0.1))
-
-
-def _sentence(training: DocumentTraining) -> Penalty:
-    return SentenceLasso(
-        _given(training.sentence, 0.01), l1=_given(training.l1, 0.1), l2=_given(training.l2, 0.0)
-    )
-
-
-def _given(value: float | None, default: float) -> float:
-    return default if value is None else value
-
-
-STRENGTHS: Mapping[str, Callable[[DocumentTraining], Penalty]] = {
-    "ridge": _ridge,
-    "lasso": _lasso,
-    "elastic-net": _elastic_net,
-    "sentence": _sentence,
-}
 REMEMBERED = (
     "window",
     "stopping",

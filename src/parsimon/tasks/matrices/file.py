@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parsimon.forms import flag, optional
+from parsimon.forms import count, flag, list_of, optional, text
 from parsimon.label_values import values_for_file, values_from_file
 from parsimon.penalties.groups import Groups
 from parsimon.tasks.info import measure, setting, size
@@ -25,6 +25,8 @@ INFO: Mapping[str, Form] = {
     "fit_intercept": optional(flag),
     "group_weight": setting,
 }
+
+NAMES = optional(list_of(text))
 
 
 def take_apart(model: MatrixModel) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -55,17 +57,8 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> MatrixModel
     weights, intercepts = (tensors[name].astype(np.float64) for name in ("weights", "intercepts"))
     if weights.ndim != 2 or intercepts.ndim != 1:
         raise ValueError("weights must be a table, and intercepts a vector")
-    classes = header["classes"]
-    if classes is not None and (
-        not isinstance(classes, list) or not all(isinstance(each, str) for each in classes)
-    ):
-        raise ValueError("classes must be a list of names")
-    n_columns = header["columns"]
-    if not isinstance(n_columns, int) or isinstance(n_columns, bool):
-        raise ValueError("the number of columns must be a whole number")
-    names = header["names"]
-    if names is not None and not all(isinstance(name, str) for name in names):
-        raise ValueError("the names of columns must be texts")
+    classes, names = (NAMES(header[which], which) for which in ("classes", "names"))
+    n_columns = count(header["columns"], "columns")
     return MatrixModel(
         n_columns,
         _integers(tensors, "kept"),
@@ -86,12 +79,8 @@ def _groups(header: dict[str, Any], tensors: dict[str, Any], n_columns: int) -> 
     index = None if header["in_order"] else _integers(tensors, "groups.index")
     if index is None and "groups.index" in tensors:
         raise ValueError("groups in order need no list of columns")
-    names = header["names"]
-    if names is not None and (
-        not isinstance(names, list)
-        or len(names) != len(weight)
-        or not all(isinstance(each, str) for each in names)
-    ):
+    names = NAMES(header["names"], "groups.names")
+    if names is not None and len(names) != len(weight):
         raise ValueError("every group needs a name, or none has one")
     groups = Groups(ptr, index, weight, n_columns, names)
     if index is not None:

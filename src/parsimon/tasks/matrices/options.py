@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from parsimon.tasks.options import (
     LEARNING,
-    NUMBER,
-    SWITCH,
     DevelopmentOptions,
     TrainingOptions,
     changed,
@@ -30,14 +28,12 @@ class MatrixOptions(DevelopmentOptions, TrainingOptions):
         1.0,
         "Strength of the group penalty. The larger it is, the fewer groups of columns remain.",
         LEARNING,
-        kind=NUMBER,
         least=0,
     )
     groups: Any = option(
         None,
         "Groups of columns: lists of columns (which may overlap), one label for each column, or `Groups`. Columns in "
-        "no "
-        "group only have the l1 and l2 penalties. None: each column is a group.",
+        "no group only have the l1 and l2 penalties. None: each column is a group.",
         LEARNING,
         from_python_only=True,
     )
@@ -48,14 +44,13 @@ class MatrixOptions(DevelopmentOptions, TrainingOptions):
         LEARNING,
         choices=GROUP_WEIGHTS,
     )
-    l1: float = option(0.0, "L1 strength on single weights.", LEARNING, kind=NUMBER, least=0)
-    l2: float = option(0.0, "L2 strength on single weights.", LEARNING, kind=NUMBER, least=0)
-    fit_intercept: bool = option(True, "Fit an intercept, which is not penalised.", LEARNING, kind=SWITCH)
+    l1: float = option(0.0, "L1 strength on single weights.", LEARNING, least=0)
+    l2: float = option(0.0, "L2 strength on single weights.", LEARNING, least=0)
+    fit_intercept: bool = option(True, "Fit an intercept, which is not penalised.", LEARNING)
     loss: str | Loss = option(
         "log",
         "The loss. 'log' (logistic regression) and 'hinge' (a support vector machine) are for classes, 'squared' "
-        "(least "
-        "squares) is for numbers.",
+        "(least squares) is for numbers.",
         LEARNING,
         choices=("log", "hinge", "squared"),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parsimon.arrays import IntArray
-from parsimon.forms import list_of, text, wrong
+from parsimon.forms import list_of, number, one_of, text, wrong
 from parsimon.tasks import naming
 from parsimon.tasks.info import measure, setting, size
 from parsimon.tasks.networks.model import NetworkModel, NetworkPath, Stability
@@ -53,7 +53,7 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> NetworkMode
     """The model from its header and arrays; a `ValueError` or `KeyError` if they are invalid."""
     names = tuple(naming.names(header["names"], "names"))
     categories = tuple(map(tuple, list_of(list_of(_state))(header["categories"], "categories")))
-    if not names or len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
+    if not names or len(set(names)) != len(names):
         raise ValueError("variables must be there, and differ")
     if len(categories) != len(names):
         raise ValueError("not every variable has states")
@@ -71,8 +71,8 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> NetworkMode
         weights,
         dict(header["info"]),
         _alpha(header["alpha"]),
-        _one_of(LOSSES, header["loss"]),
-        _one_of(INFERENCES, header["inference"]),
+        one_of(*LOSSES)(header["loss"], "loss"),
+        one_of(*INFERENCES)(header["inference"], "inference"),
         None if header["path"] is None else NetworkPath.from_dict(header["path"]),
         _stability(header["stability"], tensors, len(names)),
     )
@@ -110,17 +110,9 @@ def _pairs(pairs: Any, n_variables: int) -> IntArray:
 
 def _alpha(alpha: Any) -> float | None:
     """A strength, if it is known."""
-    if alpha is None:
-        return None
-    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not np.isfinite(alpha) or alpha < 0:
-        raise ValueError("the strength must be a number, zero or more")
-    return float(alpha)
-
-
-def _one_of(known: tuple[str, ...], name: Any) -> str:
-    if name not in known:
-        raise ValueError(f"{name!r} is none of {', '.join(known)}")
-    return str(name)
+    if alpha is not None and number(alpha, "alpha") < 0:
+        raise wrong(alpha, "alpha", "a number of zero or more")
+    return None if alpha is None else float(alpha)
 
 
 def _stability(

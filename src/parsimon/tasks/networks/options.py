@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from parsimon.errors import ParsimonError
 from parsimon.magnitudes import LARGEST
 from parsimon.tasks.options import (
-    INTEGER,
     LEARNING,
-    NUMBER,
     READING,
     STOPPING,
     TrainingOptions,
@@ -67,75 +65,41 @@ class NetworkOptions(TrainingOptions):
         "The penalty on the weights of single columns, as a share of alpha. Without it, rare states would have no "
         "finite weights.",
         LEARNING,
-        kind=NUMBER,
         above=0,
         metavar="SHARE",
     )
     gamma: float = option(
-        0.5,
-        "The parameter of the extended BIC: 0 is the BIC, 1 is the most cautious.",
-        LEARNING,
-        kind=NUMBER,
-        least=0,
+        0.5, "The parameter of the extended BIC: 0 is the BIC, 1 is the most cautious.", LEARNING, least=0
     )
-    cv: int = option(
-        5,
-        "The number of folds of cross-validation.",
-        LEARNING,
-        kind=INTEGER,
-        least=2,
-        metavar="N",
-    )
-    n_alphas: int = option(
-        30,
-        "The largest number of strengths on the path.",
-        LEARNING,
-        kind=INTEGER,
-        least=2,
-        metavar="N",
-    )
+    cv: int = option(5, "The number of folds of cross-validation.", LEARNING, least=2)
+    n_alphas: int = option(30, "The largest number of strengths on the path.", LEARNING, least=2)
     alpha_min_ratio: float = option(
         0.02,
         "The last strength of the path as a share of the first, at which the first edge enters.",
         LEARNING,
-        kind=NUMBER,
         above=0,
         metavar="SHARE",
     )
     patience: int = option(
-        5,
-        "End the path after N strengths in a row without improvement.",
-        LEARNING,
-        kind=INTEGER,
-        least=1,
-        metavar="N",
+        5, "End the path after N strengths in a row without improvement.", LEARNING, least=1
     )
     stability: int | None = option(
         None,
         "Stability selection (Meinshausen & Bühlmann 2010): keep edges that are found repeatedly on N random halves of "
         "the rows, and refit their weights almost without penalty.",
         LEARNING,
-        kind=INTEGER,
         least=2,
-        metavar="N",
     )
     stability_threshold: float = option(
         0.75,
         "The share of halves on which stability selection must find an edge.",
         LEARNING,
-        kind=NUMBER,
         above=0,
         most=1,
         metavar="SHARE",
     )
     max_states: int = option(
-        50,
-        "Refuse columns with more than N distinct values.",
-        READING,
-        kind=INTEGER,
-        least=2,
-        metavar="N",
-        lasting=False,
+        50, "Refuse columns with more than N distinct values.", READING, least=2, lasting=False
     )
     solver: str | Solver = changed(
         TrainingOptions,
@@ -147,11 +111,8 @@ class NetworkOptions(TrainingOptions):
         None,
         "The number of features or groups that a grafting solver adds at a time.",
         STOPPING,
-        kind=INTEGER,
         least=1,
-        metavar="N",
         shown="the solver's",
-        lasting=False,
     )
 
     def check(self) -> None:

@@ -89,12 +89,8 @@ def _judged(
         f"score of strength {number}",
         partial(_score, judge, task, problem, edges, refit.weights, gamma),
         lambda score: {"score": score},
-        _kept_score,
+        lambda kept: float(forms.number(kept["score"], "the score")),
     )
-
-
-def _kept_score(kept: dict[str, Any]) -> float:
-    return float(forms.number(kept["score"], "the score"))
 
 
 def _score(

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parsimon.tasks.options import (
-    INTEGER,
     LEARNING,
-    SWITCH,
     DevelopmentOptions,
     PenaltyOptions,
     PruningOptions,
@@ -57,12 +55,11 @@ class ParserOptions(SelectionOptions, PenaltyOptions, PruningOptions, Developmen
         1,
         help="Leave out attributes that fire on fewer than N arcs of the trees.",
     )
-    projective: bool = option(False, "Predict only trees whose arcs do not cross.", LEARNING, kind=SWITCH)
+    projective: bool = option(False, "Predict only trees whose arcs do not cross.", LEARNING)
     single_root: bool | None = option(
         None,
         "Allow only one word to be attached to the root.",
         LEARNING,
-        kind=SWITCH,
         shown="as in the training data",
         flags=("--single-root/--many-roots",),
     )
@@ -75,10 +72,5 @@ class ParserOptions(SelectionOptions, PenaltyOptions, PruningOptions, Developmen
         lasting=False,  # their text is part of the fingerprint
     )
     relation_epochs: int = option(
-        10,
-        "The number of epochs to learn relations.",
-        LEARNING,
-        kind=INTEGER,
-        least=1,
-        from_python_only=True,
+        10, "The number of epochs to learn relations.", LEARNING, least=1, from_python_only=True
     )

@@ -33,7 +33,7 @@ from parsimon.tasks.parsing.model import ParserModel, index_of_arcs
 from parsimon.tasks.parsing.options import ParserOptions
 from parsimon.tasks.parsing.relations import RelationTask, relation_names
 from parsimon.tasks.sequences.model import SequenceModel
-from parsimon.tasks.training import Run, Trained, Training, described_selection, select_templates
+from parsimon.tasks.training import Run, Trained, Training, cut_short, described_selection, select_templates
 
 ARC = ("arc",)
 
@@ -180,7 +180,7 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
             run.phase("learning relations")
             task = RelationTask.of(templates, data.treebank, data.weights, self.n_threads)
         except KeyboardInterrupt:
-            return _cut_short(arcs, Status.INTERRUPTED)
+            return cut_short(arcs, Status.INTERRUPTED)
         if task is None:
             return arcs
         solver = Online(self.relation_epochs, step=PassiveAggressive(), seed=self.seed)
@@ -188,7 +188,7 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         result = run.fit("relations", solver, task.problem, none, callbacks=())
         kept = result.weights.without_small(self.prune) if self.prune > 0 else result.weights
         whole = replace(arcs, model=replace(arcs.model, relations=task.model(kept)))
-        return whole if result.status is Status.DONE else _cut_short(whole, result.status)
+        return whole if result.status is Status.DONE else cut_short(whole, result.status)
 
 
 @dataclass(frozen=True)
@@ -295,12 +295,6 @@ class ParserTask:
         template = self.space.node_templates(np.arange(self.space.n_node))
         n_words = self.treebank.n_tokens
         return arc_information_gain(on_trees, on_arcs, n_words, n_arcs, template, len(self.space.templates))
-
-
-def _cut_short(trained: Trained[ParserModel], status: Status) -> Trained[ParserModel]:
-    """The same with the status that explains why training ended early."""
-    info = {**trained.model.info, "status": status.value}
-    return Trained(replace(trained.model, info=info), replace(trained.result, status=status))
 
 
 def check_trees(treebank: Treebank, weights: Array | None) -> None:

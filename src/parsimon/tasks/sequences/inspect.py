@@ -91,24 +91,20 @@ def _blocks(order: Any, size: int = 4096) -> Iterator[Any]:
 
 
 def _described(model: SequenceModel, which: Any) -> list[Feature]:
-    cut = model.index.node.n_features
-    templates = model.space.template_names()
+    cut, Y = model.index.node.n_features, model.n_labels
+    space, templates = model.space, model.space.template_names()
     out: dict[int, Feature] = {}
-    node = which[which < cut]
-    attribute, column = model.index.node.describe(np.ascontiguousarray(node, np.int64))
-    names = model.space.node_names(attribute)
-    owners = model.space.node_templates(attribute)
-    for k, name, owner, y in zip(node.tolist(), names, owners.tolist(), column.tolist(), strict=True):
-        out[k] = Feature(float(model.weights[k]), templates[owner], name, model.labels[y])
-    pair = which[which >= cut]
-    attribute, column = model.index.pair.describe(np.ascontiguousarray(pair - cut, np.int64))
-    names = model.space.pair_names(attribute)
-    owners = model.space.pair_templates(attribute)
-    Y = model.n_labels
-    for k, name, owner, c in zip(pair.tolist(), names, owners.tolist(), column.tolist(), strict=True):
-        out[k] = Feature(
-            float(model.weights[k]), templates[owner], name, model.labels[c % Y], model.labels[c // Y]
-        )
+    for numbers, first, rows, names_of, owners_of in (
+        (which[which < cut], 0, model.index.node, space.node_names, space.node_templates),
+        (which[which >= cut], cut, model.index.pair, space.pair_names, space.pair_templates),
+    ):
+        attribute, column = rows.describe(np.ascontiguousarray(numbers - first, np.int64))
+        owners = owners_of(attribute).tolist()
+        for k, name, owner, c in zip(
+            numbers.tolist(), names_of(attribute), owners, column.tolist(), strict=True
+        ):
+            before = model.labels[c // Y] if k >= cut else None
+            out[k] = Feature(float(model.weights[k]), templates[owner], name, model.labels[c % Y], before)
     return [out[k] for k in which.tolist()]
 
 

@@ -106,9 +106,16 @@ class SequenceModel:
         return scores
 
     def scored(
-        self, observations: Observations, threads: int, allowed: Transitions | None = None
+        self,
+        observations: Observations,
+        threads: int,
+        allowed: Transitions | None = None,
+        given: IntArray | None = None,
     ) -> Iterator[tuple[slice, slice, Chain, ChainParts]]:
-        """Sequences in batches, with their chains and part scores; forbidden labels and pairs score −∞."""
+        """Sequences in batches, with their chains and part scores.
+
+        Labels and pairs that are forbidden, or not those that are given, score −∞.
+        """
         workspace, possible = Workspace(), self._possible(allowed)
         size = max(BATCH // width(observations, self.index, possible), 1)
         for chosen, tokens, part in observations.batches(size):
@@ -116,7 +123,13 @@ class SequenceModel:
                 part, self.index, allowed=possible, threads=threads, workspace=workspace
             )
             chain.first = chosen.start
-            yield chosen, tokens, chain, design.scores(self.weights)
+            scores = design.scores(self.weights)
+            yield (
+                chosen,
+                tokens,
+                chain,
+                scores if given is None else self._given(chain, scores, given[tokens]),
+            )
 
     def decode(
         self,
@@ -133,9 +146,7 @@ class SequenceModel:
         """
         gather = None if self.pairs is None else self._worth_of_tags
         out = np.empty(observations.n_tokens, np.int32)
-        for _, tokens, chain, scores in self.scored(observations, threads, allowed):
-            if given is not None:
-                scores = self._given(chain, scores, given[tokens])
+        for _, tokens, chain, scores in self.scored(observations, threads, allowed, given):
             best = chain.minimum_risk(scores, gather) if minimum_risk else chain.argmax(scores)[1]
             out[tokens] = self._tags_of(best)
         return out
@@ -160,9 +171,7 @@ class SequenceModel:
         """P(label | sequence) of every token (tokens × labels), and log Z of every sequence."""
         out = np.empty((observations.n_tokens, len(self.tags)))
         log_z = np.empty(len(observations.lengths))
-        for chosen, tokens, chain, scores in self.scored(observations, threads, allowed):
-            if given is not None:
-                scores = self._given(chain, scores, given[tokens])
+        for chosen, tokens, chain, scores in self.scored(observations, threads, allowed, given):
             log_z[chosen], parts = chain.marginals(scores)
             out[tokens] = parts.node if self.pairs is None else self.pairs.of_tags(parts.node)
         if np.any(np.abs(out.sum(axis=1) - 1.0) > ROUNDING):
@@ -186,9 +195,7 @@ class SequenceModel:
             raise ParsimonError(f"k must be at least 1, not {k}.")
         values = np.empty((k, len(observations.lengths)))
         labels = np.empty((k, observations.n_tokens), np.int32)
-        for chosen, tokens, chain, scores in self.scored(observations, threads, allowed):
-            if given is not None:
-                scores = self._given(chain, scores, given[tokens])
+        for chosen, tokens, chain, scores in self.scored(observations, threads, allowed, given):
             values[:, chosen], best = chain.kbest(scores, k)
             labels[:, tokens] = self._tags_of(best)
             log_z, _ = chain.marginals(scores)

@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from parsimon.tasks.options import (
     CHOOSING,
-    INTEGER,
     LEARNING,
-    NUMBER,
     STOPPING,
-    SWITCH,
     DevelopmentOptions,
     PenaltyOptions,
     PruningOptions,
@@ -56,7 +53,6 @@ class LabellingOptions(SelectionOptions, PenaltyOptions, PruningOptions, Develop
         True,
         "Penalise biases and plain label bigrams like other features, as Wapiti and CRFsuite do.",
         LEARNING,
-        kind=SWITCH,
     )
     candidates: str = option(
         "all",
@@ -69,7 +65,6 @@ class LabellingOptions(SelectionOptions, PenaltyOptions, PruningOptions, Develop
         None,
         f"After training, refit the remaining features with an L2 penalty of this strength only ({DEBIAS} works well).",
         LEARNING,
-        kind=NUMBER,
         least=0,
         metavar="[L2]",
         flag_value=DEBIAS,
@@ -80,7 +75,6 @@ class LabellingOptions(SelectionOptions, PenaltyOptions, PruningOptions, Develop
         "The score on development data. 'auto' is F1 if the labels mark spans, else accuracy.",
         STOPPING,
         choices=("auto", "f1", "accuracy"),
-        lasting=False,
     )
 
 
@@ -92,10 +86,8 @@ class SequenceOptions(LabellingOptions):
         1,
         "The number of previous labels that a label depends on. With 2, labels are learnt as pairs.",
         LEARNING,
-        kind=INTEGER,
         least=1,
         most=2,
-        metavar="N",
     )
     growth: Growth | None = option(
         None,

@@ -40,6 +40,7 @@ from parsimon.tasks.training import (
     Trained,
     Training,
     along_path,
+    cut_short,
     debiased,
     described_selection,
     largest_strength,
@@ -67,6 +68,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
     """Training of sequences and of trees. `fit` runs the whole training; the other methods are its parts."""
 
     group_strength: ClassVar[str] = "group_lasso"
+    model_class: ClassVar[type[SequenceModel]] = SequenceModel
     order: int = 1
     growth: Growth | None = None
 
@@ -153,7 +155,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
             except KeyboardInterrupt:
                 if fitted is None:
                     raise
-                return _interrupted(fitted)
+                return cut_short(fitted, Status.INTERRUPTED)
             first = growing.carried(task.index)
             if start is not None and stage == 0:
                 first = task.weights_of(start)
@@ -402,13 +404,6 @@ def _template_gains(features: FeatureTable, observations: Observations, gold: In
     """The information gain of every template about the label."""
     owner, _ = features.template_of_attributes()
     return information_gain(observations, gold, features.n_labels, owner, len(features.template_names()))
-
-
-def _interrupted(trained: Trained[SequenceModel]) -> Trained[SequenceModel]:
-    """The result of a stage when the next one was interrupted."""
-    status, model = Status.INTERRUPTED, trained.model
-    info = {**model.info, "status": status.value}
-    return Trained(replace(model, info=info), replace(trained.result, status=status))
 
 
 def make_batches(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parsimon.tasks.options import INTEGER, LEARNING, READING, option
+from parsimon.tasks.options import LEARNING, READING, option
 from parsimon.tasks.sequences.options import LabellingOptions
 
 
@@ -15,9 +15,8 @@ class TreeOptions(LabellingOptions):
     siblings: str | None = option(
         None,
         "Let the label of a node depend on the label of its previous sibling, 'instead' of its parent's label or "
-        "'also' "
-        "on it, which is slower. Templates that start with S describe such pairs; without any, those that start with B "
-        "do.",
+        "'also' on it, which is slower. Templates that start with S describe such pairs; without any, those that "
+        "start with B do.",
         LEARNING,
         choices=("instead", "also"),
         shown="labels depend on the parent's",
@@ -26,7 +25,5 @@ class TreeOptions(LabellingOptions):
         None,
         "The column with the kind of a node. A node only gets labels that nodes of its kind have in the training data.",
         READING,
-        kind=INTEGER,
         least=0,
-        metavar="N",
     )
