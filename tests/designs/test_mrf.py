@@ -295,7 +295,7 @@ def test_solvers_and_cvxpy_agree_on_groups_of_edges(net: Network, inference: Any
     optimum = net.optimum(0.0, 4.0, 0.1)
     for solver in (
         FISTA(tol=1e-8),
-        ActiveGroups(),
+        ActiveGroups(tol=1e-6),
         WorkingSet(tol=1e-8, inner=FISTA(tol=0.0), steps=(50, 2000)),
     ):
         problem = net.problem(inference, penalty)

@@ -67,7 +67,7 @@ def test_the_summary_has_what_is_known() -> None:
         ["trained", "on  20 documents, 4,000 tokens"],
         ["by", "log loss, penalty sentence, l1 0.1, sentence 0.5, groups sentence"],
         ["sentences", "30 of 60 (50.0%) found relevant"],
-        ["objective", "3.5000 (at most 0.01 above the optimum)"],
+        ["objective", "3.5000 (within 0.29% of the optimum)"],
         ["status", "converged"],
     ]
 

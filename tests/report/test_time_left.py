@@ -15,7 +15,7 @@ def event(iteration: int, seconds: float, kkt: float | None = None) -> Event:
 
 
 def test_nothing_is_said_without_ground():
-    left = TimeLeft(tolerance=1e-5)
+    left = TimeLeft(end=lambda first: 1e-5 * first)
     assert left.seconds(0.0) is None
     for i in range(50):
         left.see(event(i, i))
@@ -36,7 +36,7 @@ def test_iterations_go_by_their_pace():
 
 
 def test_convergence_goes_by_the_trend_of_the_residuals():
-    left = TimeLeft(tolerance=1e-5)
+    left = TimeLeft(end=lambda first: 1e-5 * first)
     for i in range(20):
         seconds = 2.0 * i
         left.see(event(i, seconds, kkt=500 * math.exp(-0.1 * seconds) if i % 2 == 0 else None))
@@ -44,7 +44,7 @@ def test_convergence_goes_by_the_trend_of_the_residuals():
 
 
 def test_a_trend_that_was_wrong_is_not_told():
-    left = TimeLeft(tolerance=1e-5)
+    left = TimeLeft(end=lambda first: 1e-5 * first)
     for i in range(10):
         left.see(event(i, float(i), kkt=math.exp(-i)))
     assert left.seconds(9.0) == pytest.approx(-math.log(1e-5) - 9.0)
@@ -52,7 +52,7 @@ def test_a_trend_that_was_wrong_is_not_told():
 
 
 def test_residuals_that_do_not_fall_tell_nothing():
-    left = TimeLeft(tolerance=1e-5)
+    left = TimeLeft(end=lambda first: 1e-5 * first)
     for i in range(10):
         left.see(event(i, float(i), kkt=100.0))
     assert left.seconds(10.0) is None

@@ -13,7 +13,7 @@ from parsimon.errors import ParsimonError
 from parsimon.penalties import L1, L2, ElasticNet, OverlappingGroupLasso
 from parsimon.penalties.groups import Groups
 from parsimon.solvers import Event, Result, Status, Subgradient, Weights, choose_solver
-from parsimon.solvers.base import residual, scale_at_zero, thin_history
+from parsimon.solvers.base import residual, thin_history
 from parsimon.structures.base import Oracle
 from solver_toys import TOYS
 from toy_problems import make_toy
@@ -58,12 +58,6 @@ def test_the_residual_is_the_largest_violation_of_a_weight_or_a_group(penalty: A
         each = penalty.violation(w, g)
         norms = [0.0] if penalty.groups is None else [np.linalg.norm(each[m]) for m in ([0, 1, 2], [2, 3])]
         assert residual(penalty, w, g) == pytest.approx(max(*each, *norms))  # 4 and 5 are in no group
-
-
-def test_tolerances_are_relative_to_the_violation_at_zero() -> None:
-    problem = make_toy(2).problem("log", L1(0.3))
-    _, gradient = problem.loss_and_gradient(np.zeros(problem.n_features))
-    assert scale_at_zero(problem) == pytest.approx(np.abs(gradient).max() - 0.3)
 
 
 def test_events_survive_json() -> None:

@@ -40,7 +40,7 @@ def solve(toy: Toy, solver: Any, penalty: Any, start: Weights | None = None) -> 
 @pytest.mark.parametrize("penalty", [ElasticNet(l1=0.3, l2=0.01), ElasticNet(l1=0.1), L2(0.5)], ids=repr)
 def test_the_same_optimum_as_working_sets(name: str, penalty: Any) -> None:
     toy = TOYS[name]
-    found = solve(toy, BlockCoordinateDescent(tol=1e-7), penalty)
+    found = solve(toy, BlockCoordinateDescent(tol=1e-8), penalty)
     assert found.status is Status.CONVERGED
     if penalty.l1:
         wanted = solve(toy, WorkingSet(tol=1e-9), penalty)

@@ -72,8 +72,8 @@ class Watcher(NobodyWatches):
     def phase(self, text: str, done: float | None = None) -> None:
         self.heard.append(text if done is None else (text, done))
 
-    def fit(self, max_iter: int | None, tolerance: float | None) -> None:
-        self.heard.append((max_iter, tolerance))
+    def fit(self, max_iter: int | None, end: Callable[[float], float] | None) -> None:
+        self.heard.append((max_iter, None if end is None else end(40.0)))
 
 
 def problem(l1: float = 0.5, data: Examples = DATA) -> InMemoryProblem:
@@ -160,10 +160,13 @@ def test_a_random_state_gives_one_seed_to_all_of_a_training() -> None:
 def test_watch_hears_phases_and_fits() -> None:
     watcher = Watcher()
     TinyTraining(max_iter=7, tol=1e-3, solver="owlqn").run(DATA, watch=watcher)
-    assert watcher.heard == ["training", (7, 1e-3)]
+    assert watcher.heard == ["training", (7, pytest.approx(100 * 1e-3 * 0.5))]
     watcher = Watcher()
-    TinyTraining().run(DATA, start=Weights(np.ones(7), None, 7), watch=watcher)
-    assert watcher.heard == ["training", (None, None)]  # residuals are not relative to those at zero
+    TinyTraining(l1=0.0, l2=1.0).run(DATA, start=Weights(np.ones(7), None, 7), watch=watcher)
+    assert watcher.heard == [
+        "training",
+        (None, None),
+    ]  # without a strength, the measure is the violation at zero
 
 
 def test_callbacks_hear_every_event() -> None:

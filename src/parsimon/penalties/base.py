@@ -54,6 +54,11 @@ class Penalty(Protocol):
         ...
 
     @property
+    def threshold(self) -> float:
+        """The slope of the loss at which features or groups come in, the measure of violations; 0 if smooth."""
+        ...
+
+    @property
     def groups(self) -> Groups | None:
         """The groups of features that Ω knows, if any."""
         ...
@@ -264,6 +269,11 @@ class BasePenalty:
     def separable(self) -> bool:
         """No."""
         return False
+
+    @property
+    def threshold(self: Penalty) -> float:
+        """`strength`, unless the penalty is smooth."""
+        return 0.0 if self.smooth else self.strength
 
     def smooth_gradient(self, w: Array) -> Array:
         """Zero."""

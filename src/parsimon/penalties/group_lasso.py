@@ -106,6 +106,11 @@ class GroupPenalty(BasePenalty):
         weight[self.free] = 0.0
         return weight
 
+    @property
+    def threshold(self) -> float:
+        """`strength`, or `l1` where that is all there is."""
+        return self.strength or self.l1
+
     def value(self, w: Array) -> float:
         """strength Σ_m d_m ‖w_m‖ + l1 ‖w‖₁ + l2/2 ‖w‖²."""
         w, groups = self._held(w), self._known

@@ -40,6 +40,11 @@ class L1Ball(BasePenalty):
         """`radius`."""
         return self.radius
 
+    @property
+    def threshold(self) -> float:
+        """There is none: the radius says how large weights are, not slopes."""
+        return 0.0
+
     def value(self, w: Array) -> float:
         """0 inside (and within a relative 1e-9 of it), infinite outside."""
         return 0.0 if np.abs(w).sum() <= self.radius * (1 + SLACK) else float("inf")

@@ -31,6 +31,11 @@ class SquaredL1(BasePenalty):
     def __post_init__(self) -> None:
         check_strengths(strength=self.strength)
 
+    @property
+    def threshold(self) -> float:
+        """There is none: the slope at which features come in goes with ‖w‖₁."""
+        return 0.0
+
     def value(self, w: Array) -> float:
         """strength/2 ‖w‖₁²."""
         return 0.5 * self.strength * float(np.abs(w).sum()) ** 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from parsimon.characters.printable import one_line
@@ -29,8 +30,8 @@ class Progress:
     def phase(self, text: str, done: float | None = None) -> None:
         """Something begins; `done` is the share of the training that is done by then, where that can be said."""
 
-    def fit(self, max_iter: int | None, tolerance: float | None) -> None:
-        """A solver begins: after how many iterations it ends, and at which share of the first residual."""
+    def fit(self, max_iter: int | None, end: Callable[[float], float] | None) -> None:
+        """A solver begins: after how many iterations it ends, and at which residual, given the first."""
 
     def __call__(self, event: Event) -> None:
         """A training event."""
@@ -56,9 +57,9 @@ class ProgressLines(Progress):
             self._last_phase = now
             self._print(now, text)
 
-    def fit(self, max_iter: int | None, tolerance: float | None) -> None:
+    def fit(self, max_iter: int | None, end: Callable[[float], float] | None) -> None:
         """For the time that is left."""
-        self._time_left.fit(max_iter, tolerance)
+        self._time_left.fit(max_iter, end)
 
     def __call__(self, event: Event) -> None:
         """A line, if the last one is some time ago."""
@@ -121,9 +122,9 @@ class ProgressBar(Progress):
         self._bar.update(self._task, description=one_line(text), figures="")
         self._move(now)
 
-    def fit(self, max_iter: int | None, tolerance: float | None) -> None:
+    def fit(self, max_iter: int | None, end: Callable[[float], float] | None) -> None:
         """For the time that is left."""
-        self._time_left.fit(max_iter, tolerance)
+        self._time_left.fit(max_iter, end)
 
     def __call__(self, event: Event) -> None:
         """Moves the bar, if it can be said by how much, and shows the figures."""

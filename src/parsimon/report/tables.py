@@ -179,12 +179,26 @@ def ending_facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def objective_text(result: Mapping[str, Any]) -> str:
-    """The objective, with what is known about its distance from the optimum."""
-    kkt, gap = result.get("kkt"), result.get("gap")
-    known = "not certified" if gap is None else f"at most {gap:.3g} above the optimum"
+    """The objective, with what is known about its distance from the optimum.
+
+    >>> from parsimon.report.tables import objective_text
+    >>> objective_text({"objective": 11181.05, "gap": 0.49, "kkt": 0.0018, "threshold": 0.5})
+    '11,181.0500 (within 0.0044% of the optimum, violations 0.36% of the strength)'
+    """
+    objective, gap, kkt, rho = (
+        result["objective"],
+        result.get("gap"),
+        result.get("kkt"),
+        result.get("threshold"),
+    )
+    known = []
+    if gap is not None and 0 <= gap < 0.1 * objective:
+        known.append(f"within {100 * gap / objective:.2g}% of the optimum")
     if kkt is not None:
-        known = f"KKT residual {kkt:.3g}"
-    return f"{result['objective']:,.4f} ({known})"
+        known.append(
+            f"violations {100 * kkt / rho:.2g}% of the strength" if rho else f"KKT residual {kkt:.3g}"
+        )
+    return f"{objective:,.4f} ({', '.join(known) or 'not certified'})"
 
 
 def of(part: int, whole: int | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,15 @@ class TimeLeft:
     """Watches a training and says when it will end, by the first of its limits.
 
     A time limit is certain. Within a fit, a limit of iterations goes by the pace of the last ones, and convergence by
-    the trend of the optimality residuals: they fall about exponentially, to `tolerance` times the first. Of a training
+    the trend of the optimality residuals: they fall about exponentially, to `end` of the first. Of a training
     in many parts, what is left goes by the time that the parts have taken.
     """
 
     time_limit: float | None = None
     max_iter: int | None = None  # of the fit on its way
-    tolerance: float | None = None  # None where the first residual is not the one at w = 0
+    end: Callable[[float], float] | None = (
+        None  # the last residual, given the first; None where it is not known
+    )
     _seconds: list[float] = field(default_factory=list)
     _residuals: list[tuple[float, float]] = field(default_factory=list)  # (seconds, log residual)
     _shares: list[tuple[float, float]] = field(default_factory=list)  # (seconds, share that is done)
@@ -35,9 +38,9 @@ class TimeLeft:
         if event.kkt is not None and event.kkt > 0:
             self._residuals.append((event.seconds, math.log(event.kkt)))
 
-    def fit(self, max_iter: int | None, tolerance: float | None) -> None:
+    def fit(self, max_iter: int | None, end: Callable[[float], float] | None) -> None:
         """A solver begins: nothing is known of its pace."""
-        self.max_iter, self.tolerance = max_iter, tolerance
+        self.max_iter, self.end = max_iter, end
         self._seconds.clear()
         self._residuals.clear()
 
@@ -76,10 +79,10 @@ class TimeLeft:
         return self._seconds[-1] + pace * max(self.max_iter + 1 - len(self._seconds), 0)
 
     def _trend(self) -> float | None:
-        """Where the line through the later half of the residuals reaches the tolerance."""
-        if self.tolerance is None or len(self._residuals) < CERTIFICATES:
+        """Where the line through the later half of the residuals reaches the last."""
+        if self.end is None or len(self._residuals) < CERTIFICATES:
             return None
-        goal = self._residuals[0][1] + math.log(self.tolerance)
+        goal = math.log(self.end(math.exp(self._residuals[0][1])))
         recent = self._residuals[-max(len(self._residuals) // 2, 3) :]
         t = [point[0] for point in recent]
         r = [point[1] for point in recent]

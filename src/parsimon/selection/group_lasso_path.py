@@ -22,6 +22,7 @@ from parsimon.selection.base import (
 )
 from parsimon.solvers import choose_solver
 from parsimon.solvers.base import Status
+from parsimon.solvers.convergence import VIOLATIONS
 from parsimon.solvers.driver import Monitor, drive
 from parsimon.weights import Weights
 
@@ -30,9 +31,8 @@ from parsimon.weights import Weights
 class GroupLassoPath:
     """A path of group lassos with the problem's own loss, down from the strength at which all templates are out.
 
-    Every strength is solved to a certified optimum, with violations of at most `tol` times the strength, roughly; the
-    path ends before more than `budget` templates are in. The score of a template is the largest strength at which it
-    was in.
+    Every strength is solved to a certified optimum, with violations of at most `tol` times the strength; the path
+    ends before more than `budget` templates are in. The score of a template is the largest strength at which it was in.
     """
 
     budget: int = 30
@@ -51,15 +51,13 @@ class GroupLassoPath:
         penalty = GroupLasso(1.0, groups=self.groups, l1=self.l1, l2=self.l2).bind(features)
         problem = candidates.problem.with_penalty(penalty)
         free = never_dropped(penalty, problem.n_features)
-        weights, strongest = _first_of_path(problem, free, self.l2, monitor)
-        strength = strongest
+        weights, strength = _first_of_path(problem, free, self.l2, monitor)
         score = np.zeros(len(features.template_names()))
         kept = score > 0
         for _ in range(self.most_steps):
             strength *= self.ratio
             problem = problem.with_penalty(penalty.scaled(strength))
-            # Solvers measure violations by the largest at w = 0, which is about the strength that lets nothing in.
-            solver = choose_solver("auto", problem, self.tol * strength / strongest)
+            solver = choose_solver("auto", problem, self.tol / VIOLATIONS)
             result = completed(drive(solver, problem, weights, monitor))
             weights = result.weights
             norms = template_norms(features, weights)

@@ -18,8 +18,9 @@ from parsimon.arrays import Array, IntArray
 from parsimon.penalties.base import BasePenalty, Penalty
 from parsimon.penalties.groups import Groups
 from parsimon.problem import Evaluation, Problem
-from parsimon.solvers.base import Iterate, Status, residual, scale_at_zero
+from parsimon.solvers.base import Iterate, Status, residual
 from parsimon.solvers.capabilities import GROUP_NORMS, GROUPS, PROX, SMOOTH_LOSS, Requires
+from parsimon.solvers.convergence import Goal, goal_of
 from parsimon.solvers.fista import FISTA, Lipschitz
 from parsimon.solvers.lbfgs import Everywhere, InverseHessian, quasi_newton
 from parsimon.solvers.owlqn import Orthants
@@ -80,7 +81,7 @@ class ActiveGroups:
     `proximal` and `newton` limit the steps of each in a turn; `memory` is how many pairs quasi-Newton keeps.
     """
 
-    tol: float = 1e-5
+    tol: float = 1e-4
     proximal: int = 12
     newton: int = 60
     memory: int = 20
@@ -101,7 +102,7 @@ class ActiveGroups:
         """Yields after every step. `known` is the evaluation at the start, if the caller has it."""
         learnt = self.new_memory() if memory is None else memory
         weights = Weights(start.dense(), None, problem.n_features)
-        scale, evaluations, before = -1.0, 0, np.inf
+        goal, evaluations, before = None, 0, np.inf
         while True:
             used = 0
             number = -1
@@ -111,15 +112,17 @@ class ActiveGroups:
                     continue
                 number += 1
                 kkt = np.inf if step.kkt is None else step.kkt
-                if scale < 0:
-                    scale = scale_at_zero(problem) if self.tol > 0 and weights.values.any() else kkt
-                done = Status.CONVERGED if kkt <= self.tol * scale else None
+                if goal is None:
+                    goal, more = goal_of(problem, self.tol, weights.values, kkt)
+                    evaluations += more
+                done = Status.CONVERGED if goal.reached(kkt) else None
                 weights, used = step.weights, step.evaluations
                 yield replace(step, evaluations=evaluations + used, phase=self.name, status=done)
                 if done is not None:
                     return
                 if number >= self.proximal or step.status is not None:
                     break
+            assert goal is not None
             evaluations += used
             if GROUP_NORMS.of(problem).norm != 2:  # an L∞ norm has kinks everywhere
                 known = None
@@ -135,7 +138,7 @@ class ActiveGroups:
                     yield replace(step, evaluations=evaluations + used)
             evaluations += used + 1
             known = problem.evaluate(weights.values, curvature=True)
-            now = self._judge(problem, weights, known, evaluations, scale, before)
+            now = self._judge(problem, weights, known, evaluations, goal, before)
             before = now.objective
             yield now
             if now.status is not None:
@@ -147,13 +150,13 @@ class ActiveGroups:
         weights: Weights,
         known: Evaluation,
         evaluations: int,
-        scale: float,
+        goal: Goal,
         before: float,
     ) -> Iterate:
         """The iterate at the end of a turn: stalled if the objective is not below the one `before`."""
         kkt = residual(problem.penalty, weights.values, known.gradient)
         objective = known.loss + problem.penalty.value(weights.values)
-        status = Status.CONVERGED if kkt <= self.tol * scale else None
+        status = Status.CONVERGED if goal.reached(kkt) else None
         if status is None and not objective < before:
             status = Status.STALLED
         return Iterate(weights, objective, evaluations, kkt=kkt, phase=self.name, status=status)
@@ -186,6 +189,6 @@ class ActiveGroups:
                 return
 
 
-def working_set_groups(tol: float = 1e-5) -> WorkingSet:
+def working_set_groups(tol: float = 1e-4) -> WorkingSet:
     """Working sets of whole groups."""
     return WorkingSet(tol=tol, inner=ActiveGroups(tol=0.0), steps=(50, 100, 200, 500))

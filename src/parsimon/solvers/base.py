@@ -172,13 +172,6 @@ def residual(penalty: Penalty, w: Array, gradient: Array) -> float:
     return max(worst, float(np.max(penalty.violation(w, gradient), initial=0.0)))
 
 
-def scale_at_zero(problem: Problem) -> float:
-    """The largest violation of the optimality conditions at w = 0, to which tolerances are relative."""
-    zero = np.zeros(problem.n_features)
-    _, gradient = problem.loss_and_gradient(zero)
-    return residual(problem.penalty, zero, gradient)
-
-
 class Solver(Protocol):
     """An algorithm. It never sees text or labels, keeps no state between calls and has no loop limits of its own."""
 

@@ -34,6 +34,7 @@ from parsimon.solvers.capabilities import (
     UNIFORM,
     Requires,
 )
+from parsimon.solvers.convergence import goal_of
 from parsimon.solvers.working_set import look_at_all
 from parsimon.weights import Weights
 
@@ -44,7 +45,7 @@ class BlockCoordinateDescent:
 
     `caution` multiplies the Hessian's diagonal: features of a block are moved together, and their second derivatives
     by each other are not in it. After each sweep over all blocks there are `active_sweeps` over the active ones.
-    Converges when no feature violates its optimality condition by more than `tol` times the worst at w = 0.
+    Converges when the optimality conditions of all features and the duality gap do (`solvers/convergence.py`).
     """
 
     epochs: int | None = None  # sweeps over all blocks; None: until it has converged
@@ -77,18 +78,18 @@ class BlockCoordinateDescent:
         descent = instances.descent()
         assert given.features is not None
         descent.start(given.features, given.values)
-        scale = None
-        if len(given.values):
-            scale = look_at_all(problem, Weights.zeros(problem.n_features), 1.0).largest
+        goal = None
         evaluations = epoch = 0
         while True:
             features, values = descent.weights()
             weights = Weights(values, features, problem.n_features)
             view = look_at_all(problem, weights, 1.0)
             evaluations += 1
-            scale = view.largest if scale is None else scale
+            if goal is None:
+                goal, more = goal_of(problem, self.tol, given.values, view.largest)
+                evaluations += more
             status = None
-            if view.largest <= self.tol * scale:
+            if view.reached(goal):
                 status = Status.CONVERGED
             elif epoch == self.epochs:
                 status = Status.DONE

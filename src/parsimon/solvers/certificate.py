@@ -54,6 +54,12 @@ def lower_bound(a: float, gradient: Array, penalty: Penalty) -> float:
     return max(in_ball, highest(lambda theta: theta * a - conjugate(-theta * gradient)))
 
 
+def has_finite_conjugate(penalty: Penalty) -> bool:
+    """Whether bounds hold outside of the dual ball, too: there is an L2 part on all weights."""
+    elastic = isinstance(penalty, ElasticPenalty) and penalty.l2 > 0 and penalty.weight is None
+    return elastic and isinstance(penalty, ConjugatePenalty)
+
+
 SMALLEST = 2.0**-50  # a share of a that is nothing
 GOLDEN = (5**0.5 - 1) / 2
 

@@ -18,8 +18,9 @@ import numpy as np
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Evaluation, Problem
-from parsimon.solvers.base import Iterate, Status, paused, residual, scale_at_zero
+from parsimon.solvers.base import Iterate, Status, paused, residual
 from parsimon.solvers.capabilities import PROX, SMOOTH_LOSS, Requires
+from parsimon.solvers.convergence import goal_of
 from parsimon.weights import Weights
 
 ROUNDING = 1e-12  # of a loss
@@ -50,7 +51,7 @@ class Place:
 class FISTA:
     """Proximal gradient steps with momentum."""
 
-    tol: float = 1e-5
+    tol: float = 1e-4
     name: ClassVar[str] = "fista"
     requires: ClassVar[Requires] = (SMOOTH_LOSS, PROX)
 
@@ -73,12 +74,12 @@ class FISTA:
         assert known.curvature is not None
         here = Place(x, known.loss, known.gradient)
         objective, steps = here.loss + penalty.value(x), penalty.even_steps(1.0 / (known.curvature + 1.0))
-        scale = kkt = residual(penalty, x, here.gradient)
-        if self.tol > 0 and x.any():
-            scale, evaluations = scale_at_zero(problem), evaluations + 1
+        kkt = residual(penalty, x, here.gradient)
+        goal, more = goal_of(problem, self.tol, x, kkt)
+        evaluations += more
         ahead, t = here, 1.0  # y and its momentum
         while True:
-            status = Status.CONVERGED if kkt <= self.tol * scale else None
+            status = Status.CONVERGED if goal.reached(kkt) else None
             weights = Weights(here.x, None, problem.n_features)
             now = Iterate(weights, objective, evaluations, kkt=kkt, phase=self.name, status=status)
             yield now

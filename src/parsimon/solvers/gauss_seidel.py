@@ -26,6 +26,7 @@ from parsimon.solvers.capabilities import (
     SMOOTH_LOSS,
     Requires,
 )
+from parsimon.solvers.convergence import goal_of
 from parsimon.solvers.grafting import extended, inner_solver, selected
 from parsimon.solvers.problem_views import ProblemView
 from parsimon.solvers.working_set import InnerSolver, View, look_at_all
@@ -39,11 +40,11 @@ SOLVED = 0.5  # of what the whole problem is solved to: how well each block is
 class GaussSeidel:
     """Optimises `unit` features (or groups) at a time, the others being fixed.
 
-    Converges when no feature at all violates its optimality condition by more than `tol` times the worst at w = 0.
+    Converges when the optimality conditions of all features and the duality gap do (`solvers/convergence.py`).
     """
 
     unit: int = 50
-    tol: float = 1e-5
+    tol: float = 1e-4
     inner: InnerSolver | None = None
     name: ClassVar[str] = "gauss-seidel"
 
@@ -62,11 +63,10 @@ class GaussSeidel:
         inner = self.inner or inner_solver(problem.penalty)
         weights = extended(start.nonzero(), never_dropped(problem.penalty, problem.n_features))
         view, evaluations = look_at_all(problem, weights, 1.0), 1
-        scale, before = view.largest, np.inf
-        if weights.values.any():
-            scale, evaluations = look_at_all(problem, Weights.zeros(problem.n_features), 1.0).largest, 2
+        goal, more = goal_of(problem, self.tol, weights.values, view.largest)
+        evaluations, before = evaluations + more, np.inf
         while True:
-            done = Status.CONVERGED if view.largest <= self.tol * scale else None
+            done = Status.CONVERGED if view.reached(goal) else None
             if done is None and not view.objective < before:
                 done = Status.STALLED
             before = view.objective
@@ -78,7 +78,8 @@ class GaussSeidel:
             assert weights.features is not None
             new = np.setdiff1d(selected(view, weights, self.unit), weights.features)
             weights = extended(weights, new)
-            weights, evaluations = yield from self._sweep(problem, inner, seen, weights, new, view, scale)
+            aim = goal.aim(view.largest)
+            weights, evaluations = yield from self._sweep(problem, inner, seen, weights, new, view, aim)
             view, evaluations = look_at_all(problem, weights, 1.0), evaluations + 1
 
     def _sweep(
@@ -89,7 +90,7 @@ class GaussSeidel:
         weights: Weights,
         new: IntArray,
         view: View,
-        scale: float,
+        aim: float,
     ) -> Generator[Iterate, None, tuple[Weights, int]]:
         """Optimises blocks, the new features first, until no condition is violated or no block helps."""
         assert weights.features is not None
@@ -97,15 +98,15 @@ class GaussSeidel:
         there = Evaluation(view.loss, view.gradient_of(weights.features), narrow.diagonal(view.marginals))
         block: IntArray = np.searchsorted(weights.features, new)
         if not len(block):
-            block = self._worst(narrow, weights, there.gradient, scale)
+            block = self._worst(narrow, weights, there.gradient, aim)
         objective, falls = seen.objective, True
         while len(block) and falls:
             free = Block.of(narrow, weights.values, block)
-            step = yield from self._solve_block(free, inner, there, seen, weights, evaluations, scale)
+            step = yield from self._solve_block(free, inner, there, seen, weights, evaluations, aim)
             weights = replace(weights, values=free.all_weights(step.weights.values))
             there, more = free.everywhere(weights.values, there.curvature)
             evaluations += step.evaluations + more
-            block = self._worst(narrow, weights, there.gradient, scale)
+            block = self._worst(narrow, weights, there.gradient, aim)
             reached = there.loss + narrow.penalty.value(weights.values)
             objective, falls = reached, reached < objective
         return weights, evaluations
@@ -118,7 +119,7 @@ class GaussSeidel:
         seen: Iterate,
         weights: Weights,
         evaluations: int,
-        scale: float,
+        aim: float,
     ) -> Generator[Iterate, None, Iterate]:
         """The inner solver's steps on a block; returns the last."""
         places = free.places
@@ -133,7 +134,7 @@ class GaussSeidel:
                 yield step.within(moved)
                 continue
             number += 1
-            solved = step.kkt is not None and step.kkt <= SOLVED * self.tol * scale
+            solved = step.kkt is not None and step.kkt <= SOLVED * aim
             ended = solved or step.status is not None
             if not ended and number % PATIENCE:
                 yield step.within(moved)
@@ -144,11 +145,11 @@ class GaussSeidel:
                 break
         return step
 
-    def _worst(self, narrow: Problem, weights: Weights, gradient: Array, scale: float) -> IntArray:
+    def _worst(self, narrow: Problem, weights: Weights, gradient: Array, aim: float) -> IntArray:
         """Of the features at hand, those (or their groups) whose conditions are violated most."""
         violation = narrow.penalty.group_violation(weights.values, gradient)
         worst = np.argsort(-violation, kind="stable")[: self.unit]
-        worst = worst[violation[worst] > self.tol * scale]
+        worst = worst[violation[worst] > aim]
         groups = narrow.penalty.groups
         places: IntArray = np.sort(worst) if groups is None else groups.features_of(worst)
         return places

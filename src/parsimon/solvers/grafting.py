@@ -29,6 +29,7 @@ from parsimon.solvers.capabilities import (
     SMOOTH_LOSS,
     Requires,
 )
+from parsimon.solvers.convergence import goal_of
 from parsimon.solvers.owlqn import OWLQN
 from parsimon.solvers.problem_views import ProblemView
 from parsimon.solvers.working_set import (
@@ -47,13 +48,13 @@ from parsimon.weights import Weights
 class Grafting:
     """Selects `unit` features (or groups) at a time, and takes so many `steps` in between; None: until S is solved.
 
-    Converges when no feature at all violates its optimality condition by more than `tol` times the worst at w = 0.
+    Converges when the optimality conditions of all features and the duality gap do (`solvers/convergence.py`).
     The inner solver is OWL-QN, or for penalties on groups proximal gradient and quasi-Newton in turn.
     """
 
     unit: int = 50
     steps: int | None = None
-    tol: float = 1e-5
+    tol: float = 1e-4
     inner: InnerSolver | None = None
     name: ClassVar[str] = "grafting"
 
@@ -76,12 +77,10 @@ class Grafting:
         memory = inner.new_memory()
         weights = extended(start.nonzero(), never_dropped(problem.penalty, problem.n_features))
         now = Grafted(weights, look_at_all(problem, weights, 1.0), evaluations=1)
-        scale = now.view.largest
-        if weights.values.any():
-            scale = look_at_all(problem, Weights.zeros(problem.n_features), 1.0).largest
-            now.evaluations += 1
+        goal, more = goal_of(problem, self.tol, weights.values, now.view.largest)
+        now.evaluations += more
         while True:
-            converged = now.view.largest <= self.tol * scale
+            converged = now.view.reached(goal)
             chosen = selected(now.view, now.weights, self.unit)
             stalled = now.ended and len(chosen) == len(now.weights.values)
             status = Status.CONVERGED if converged else Status.STALLED if stalled else None
@@ -91,10 +90,10 @@ class Grafting:
             assert now.weights.features is not None
             memory.carry(now.weights.features, chosen)
             now.weights, now.ever = extended(now.weights, chosen), np.union1d(now.ever, chosen)
-            yield from self._minimise(problem, inner, memory, now, scale)
+            yield from self._minimise(problem, inner, memory, now, goal.aim(now.view.largest))
 
     def _minimise(
-        self, problem: Problem, inner: InnerSolver, memory: InnerMemory, now: Grafted, scale: float
+        self, problem: Problem, inner: InnerSolver, memory: InnerMemory, now: Grafted, aim: float
     ) -> Iterator[Iterate]:
         """Steps on S until there is something to select."""
         features = now.weights.features
@@ -114,7 +113,7 @@ class Grafting:
             now.weights = replace(now.weights, values=step.weights.values)
             now.evaluations = before + step.evaluations
             now.ended = step.status is not None
-            solved = step.kkt is not None and step.kkt <= NEARLY * self.tol * scale
+            solved = step.kkt is not None and step.kkt <= NEARLY * aim
             if not (now.ended or (number % self.steps == 0 if self.steps else solved)):
                 yield replace(now.seen(), objective=step.objective, kkt=None, gap=None)
                 continue
@@ -122,7 +121,7 @@ class Grafting:
             now.view = looked or look_at_all(problem, now.weights, 1.0)
             now.evaluations += looked is None
             before += looked is None
-            if now.ended or solved or now.view.largest <= self.tol * scale or news(now.view, now.weights):
+            if now.ended or solved or now.view.largest <= aim or news(now.view, now.weights):
                 return
             yield now.seen()
 
@@ -202,6 +201,6 @@ class Watched(ProblemView):
         return self.whole.restrict(self.features[features])
 
 
-def grafting_light(tol: float = 1e-5) -> Grafting:
+def grafting_light(tol: float = 1e-4) -> Grafting:
     """Grafting with one step between selections (Zhu, Lao & Xing 2010)."""
     return Grafting(tol=tol, steps=1)

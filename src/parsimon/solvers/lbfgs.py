@@ -12,8 +12,9 @@ import numpy as np
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Evaluation, Problem
-from parsimon.solvers.base import Iterate, Status, paused, scale_at_zero
+from parsimon.solvers.base import Iterate, Status, paused
 from parsimon.solvers.capabilities import PROX, SEPARABLE, SMOOTH_LOSS, SMOOTH_PENALTY, Requires
+from parsimon.solvers.convergence import goal_of
 from parsimon.weights import Weights
 
 SMALLEST = 1e-300  # norm of a slope by which something is divided
@@ -138,17 +139,17 @@ def quasi_newton(
 ) -> Iterator[Iterate]:
     """Quasi-Newton steps within regions in which the objective is smooth. Yields after every step.
 
-    Converges when no slope is larger than `tol` times the largest violation at w = 0. `known` is
-    the evaluation at the start, if the caller has it.
+    Converges when no slope is larger than `convergence.goal_of` says. `known` is the evaluation at the start, if the
+    caller has it.
     """
     terms, w = SmoothTerms(problem), start.dense().copy()
     objective, gradient = terms.evaluate(w) if known is None else terms.at(w, known.loss, known.gradient)
     evaluations = int(known is None)
     slope = region.slope(w, gradient)
-    largest = scale = float(np.max(np.abs(slope), initial=0.0))
-    if tol > 0 and w.any():
-        scale, evaluations = scale_at_zero(problem), evaluations + 1
-    status = Status.CONVERGED if largest <= tol * scale else None
+    largest = float(np.max(np.abs(slope), initial=0.0))
+    goal, more = goal_of(problem, tol, w, largest)
+    evaluations += more
+    status = Status.CONVERGED if goal.reached(largest) else None
     while True:
         weights = Weights(w, None, problem.n_features)
         now = Iterate(weights, objective, evaluations, kkt=largest, phase=name, status=status)
@@ -169,7 +170,7 @@ def quasi_newton(
         w, gradient = point, new_gradient
         slope = region.slope(w, gradient)
         largest = float(np.max(np.abs(slope)))
-        status = Status.CONVERGED if largest <= tol * scale else None if falls else Status.STALLED
+        status = Status.CONVERGED if goal.reached(largest) else None if falls else Status.STALLED
 
 
 @dataclass(frozen=True)
@@ -207,11 +208,11 @@ def search_line(
 class LBFGS:
     """Limited-memory BFGS with a backtracking line search.
 
-    Converges when no partial derivative is larger than `tol` times the largest one at w = 0.
+    Converges when no partial derivative is larger than `tol` / 10 of the largest one at w = 0.
     """
 
     memory: int = 10
-    tol: float = 1e-5
+    tol: float = 1e-4
     name: ClassVar[str] = "lbfgs"
     requires: ClassVar[Requires] = (SMOOTH_LOSS, SMOOTH_PENALTY, SEPARABLE, PROX)
 

@@ -54,7 +54,7 @@ class OWLQN:
     """
 
     memory: int = 10
-    tol: float = 1e-5
+    tol: float = 1e-4
     name: ClassVar[str] = "owlqn"
     requires: ClassVar[Requires] = (SMOOTH_LOSS, SEPARABLE, PROX)
 

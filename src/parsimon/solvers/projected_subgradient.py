@@ -37,6 +37,10 @@ from parsimon.solvers.certificate import lower_bound
 from parsimon.solvers.feature_scales import feature_scales
 from parsimon.weights import Weights
 
+# Features within this factor of the median take steps alike: how often words occur in a sequence differs that much, and
+# steps that are shorter for frequent words get nowhere on ordinary text. Years and prices among words are far outside.
+ORDINARY = 30.0
+
 
 @dataclass(frozen=True)
 class ProjectedSubgradient:
@@ -132,7 +136,9 @@ def metric(problem: Problem) -> Array | float:
     known = HINGE_LOSS.missing(problem) is None and MARGINS.missing(problem) is None
     if not (known and problem.penalty.separable):
         return 1.0
-    return feature_scales(problem) ** -2.0
+    scale = feature_scales(problem)
+    scale /= np.median(scale)
+    return (scale / np.clip(scale, 1 / ORDINARY, ORDINARY)) ** -2.0
 
 
 def _as_if_all(chunk: Problem, w: Array, times: int) -> tuple[float, Array]:

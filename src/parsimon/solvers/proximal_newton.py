@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from parsimon._core import descend_coordinates, dot
 from parsimon.arrays import Array, BoolArray
 from parsimon.problem import Coordinates, LinearPoint, Problem
-from parsimon.solvers.base import Iterate, Status, paused, residual, scale_at_zero
+from parsimon.solvers.base import Iterate, Status, paused, residual
 from parsimon.solvers.capabilities import (
     COORDINATES,
     ELASTIC_OR_GROUPS,
@@ -31,6 +31,7 @@ from parsimon.solvers.capabilities import (
     SPLIT,
     Requires,
 )
+from parsimon.solvers.convergence import goal_of
 from parsimon.weights import Weights
 
 SUFFICIENT = 1e-2  # the share of the predicted decrease that a step must bring
@@ -135,9 +136,9 @@ def active_groups(problem: Problem, active: BoolArray) -> tuple[_Int64, _Int64, 
 
 @dataclass(frozen=True)
 class ProximalNewton:
-    """Newton steps on a quadratic model, with an L1 norm or disjoint groups, to `tol` times the violation at w = 0."""
+    """Newton steps on a quadratic model, with an L1 norm or disjoint groups, to a tolerance."""
 
-    tol: float = 1e-5
+    tol: float = 1e-4
     inner: float = 1e-3  # coordinate descent ends when steps are this share of the first sweep's
     name: ClassVar[str] = "proximal-newton"
     requires: ClassVar[Requires] = (
@@ -153,14 +154,15 @@ class ProximalNewton:
         """Yields after every Newton step."""
         scores, w = COORDINATES.of(problem), start.dense().copy()
         now = Point.at(scores, w, scores.margins(w))
-        evaluations, scale = 1, None
+        evaluations, goal = 1, None
         while True:
             violation = problem.penalty.violation(now.w, now.gradient)
             kkt = residual(problem.penalty, now.w, now.gradient)
-            if scale is None:
-                scale = scale_at_zero(problem) if np.any(w) else kkt
+            if goal is None:
+                goal, more = goal_of(problem, self.tol, w, kkt)
+                evaluations += more
             weights = Weights(now.w, None, problem.n_features)
-            status = Status.CONVERGED if kkt <= self.tol * scale else None
+            status = Status.CONVERGED if goal.reached(kkt) else None
             here = Iterate(
                 weights,
                 now.loss + problem.penalty.value(now.w),

@@ -25,8 +25,9 @@ import numpy as np
 from parsimon._core import descend, dot
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Evaluation, Problem
-from parsimon.solvers.base import Iterate, Status, paused, scale_at_zero
+from parsimon.solvers.base import Iterate, Status, paused
 from parsimon.solvers.capabilities import CURVED, ELASTIC_OR_GROUPS, PROX, SEPARABLE, SMOOTH_LOSS, Requires
+from parsimon.solvers.convergence import goal_of
 from parsimon.solvers.owlqn import pseudo_gradient
 from parsimon.weights import Weights
 
@@ -283,7 +284,7 @@ class ProximalQuasiNewton:
     """
 
     memory: int = 20
-    tol: float = 1e-5
+    tol: float = 1e-4
     damping: float = 40.0
     least_damping: float = 4.0
     name: ClassVar[str] = "proximal-quasi-newton"
@@ -307,14 +308,11 @@ class ProximalQuasiNewton:
             known, evaluations = problem.evaluate(w, curvature=True), 1
         assert known.curvature is not None
         place, diagonal = terms.at(w, known), terms.diagonal(known.curvature)
-        scale, steps = None, 0
+        goal, more = goal_of(problem, self.tol, w, terms.largest_violation(place))
+        evaluations, steps = evaluations + more, 0
         while True:
             largest = terms.largest_violation(place)
-            if scale is None:
-                scale = largest
-                if self.tol > 0 and w.any():
-                    scale, evaluations = scale_at_zero(problem), evaluations + 1
-            status = Status.CONVERGED if largest <= self.tol * scale else None
+            status = Status.CONVERGED if goal.reached(largest) else None
             weights = Weights(place.w, None, problem.n_features)
             here = Iterate(weights, place.objective, evaluations, kkt=largest, phase=self.name, status=status)
             yield here

@@ -19,7 +19,7 @@ from parsimon.solvers.capabilities import EXPECTED_COSTS, HINGE_LOSS, MARGINALS,
 from parsimon.solvers.certificate import lower_bound
 from parsimon.weights import Weights
 
-FIRST_TOL = 1e-3  # to which the first smoothed problem is solved,
+FIRST_TOL = 1e-4  # to which the first smoothed problem is solved,
 SHARPER = 0.1  # and by what factor more exactly later ones are, when only accuracy is missing;
 LEAST_TOL = 1e-10  # below that, rounding is all that is left
 LITTLE = 0.3  # of the gap that is wanted: where smoothing itself costs no more, the temperature may stay

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -27,13 +27,15 @@ from parsimon.solvers.capabilities import (
     Capability,
     Requires,
 )
-from parsimon.solvers.certificate import lower_bound
+from parsimon.solvers.certificate import has_finite_conjugate, lower_bound
+from parsimon.solvers.convergence import Goal, goal_of
 from parsimon.solvers.owlqn import OWLQN
 from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from parsimon.weights import Weights
 
 ROUGHLY = 0.1  # the first sets are solved until violations are this share of the largest over all features:
 NEARLY = 0.7  # they will change anyway; later ones to this share of what the whole problem is solved to
+NEAR = 10  # times the violations at convergence: from there on, the mean of iterates is looked at
 ROUNDING = 4 * float(np.finfo(float).eps)  # of an objective: a smaller gain is none
 
 
@@ -86,6 +88,28 @@ class Subproblem(NamedTuple):
         return Weights(weights.values, self.features, self.n_features)
 
 
+@dataclass
+class Mean:
+    """The mean of the iterates on a working set."""
+
+    count: int = 0
+    _sum: Weights | None = None
+
+    def take(self, weights: Weights) -> None:
+        """One more; all of them are of the same features."""
+        if self._sum is None:
+            self._sum = replace(weights, values=weights.values.copy())
+        else:
+            self._sum.values[:] += weights.values
+        self.count += 1
+
+    @property
+    def weights(self) -> Weights:
+        """The mean."""
+        assert self._sum is not None
+        return replace(self._sum, values=self._sum.values / self.count).nonzero()
+
+
 @dataclass(frozen=True)
 class WorkingSet:
     """Solves over growing and shrinking sets of features with an inner solver.
@@ -93,14 +117,17 @@ class WorkingSet:
     Every set holds the non-zero features and the steepest of the others, those above `slack` of the threshold at
     which they would come in, up to a size: `sizes` for the first sets, afterwards the last of them, and always twice
     as many as are non-zero. The first sets are solved roughly, the later ones nearly to the end, each with at most so
-    many steps. Converges when no feature at all violates its optimality condition by more than `tol` times the worst
-    at w = 0.
+    many steps. Converges when the optimality conditions of all features and the duality gap do (`convergence.py`).
+
+    Near the end, the mean of a set's iterates is looked at as well, for a lower bound on the objective: any weights
+    give one, and the mean has a much better one than the last iterate, whose gradient still goes back and forth across
+    the thresholds of thousands of features (see docs/numerics.md).
     """
 
-    tol: float = 1e-5
+    tol: float = 1e-4
     inner: InnerSolver = field(default_factory=lambda: ProximalQuasiNewton(tol=0.0))
     sizes: tuple[int, ...] = (20_000, 100_000)
-    steps: tuple[int, ...] = (6, 25, 30, 40, 60, 80)
+    steps: tuple[int, ...] = (6, 25, 30, 40, 60, 200)
     slack: float = 0.8
     new_groups: int = 10
     name: ClassVar[str] = "working-set"
@@ -114,28 +141,34 @@ class WorkingSet:
         """Yields after every inner step, and with a certificate after every look at all features."""
         weights = start.nonzero()
         memory: InnerMemory = self.inner.new_memory()
-        features, scale = weights.features, None
-        if len(weights.values):
-            scale = look_at_all(problem, Weights.zeros(problem.n_features), self.slack).largest
+        features, goal, mean = weights.features, None, Mean()
         evaluations = rounds = 0
+        floor = -np.inf  # no weights have an objective below it
         fresh = True  # nothing is known of the curvature
         while True:
             view = look_at_all(problem, weights, self.slack)
             evaluations += 1
-            scale = view.largest if scale is None else scale
+            if goal is None:
+                goal, more = goal_of(problem, self.tol, weights.values, view.largest)
+                evaluations += more
+            floor = max(floor, view.floor)
+            if view.largest <= NEAR * goal.violation and mean.count > 1:
+                floor = max(floor, look_at_all(problem, mean.weights, self.slack).floor)
+                evaluations += 1
+            view = view.above(floor)
             certified = view.certificate(weights, evaluations)
-            if view.largest <= self.tol * scale:
+            if view.reached(goal):
                 yield replace(certified, status=Status.CONVERGED)
                 return
             yield certified
             chosen = self.choose(view, weights, rounds)
             assert features is not None
             memory.carry(features, chosen)
-            features = chosen
-            goal = ROUGHLY * view.largest if rounds < len(self.sizes) else NEARLY * self.tol * scale
+            features, mean = chosen, Mean()
+            inner = ROUGHLY * view.largest if rounds < len(self.sizes) else NEARLY * goal.aim(view.largest)
             inside = Subproblem.of(problem, weights, view, chosen)
             del view  # it is as large as all features
-            last = yield from self._solve(inside, memory, goal, rounds, evaluations)
+            last = yield from self._solve(inside, memory, inner, rounds, evaluations, mean)
             evaluations, weights = last.evaluations, last.weights.nonzero()
             rounds += 1
             if last.objective < certified.objective - ROUNDING * abs(certified.objective):
@@ -147,7 +180,7 @@ class WorkingSet:
                 memory, fresh = self.inner.new_memory(), True
 
     def _solve(
-        self, inside: Subproblem, memory: InnerMemory, goal: float, rounds: int, before: int
+        self, inside: Subproblem, memory: InnerMemory, goal: float, rounds: int, before: int, mean: Mean
     ) -> Generator[Iterate, None, Iterate]:
         """The inner solver's steps on a working set, after so many evaluations; returns the last."""
         most = self.steps[min(rounds, len(self.steps) - 1)]
@@ -167,6 +200,7 @@ class WorkingSet:
                 phase=phase,
             )
             if number:
+                mean.take(now.weights)
                 yield now
             if step.status is not None or number >= most or (step.kkt is not None and step.kkt <= goal):
                 break
@@ -191,7 +225,21 @@ class View:
     objective: float
     largest: float
     gap: float | None
+    tight: bool  # whether the gap goes to zero with the square of violations; else it goes with the largest
     marginals: Marginals = field(repr=False)
+
+    @property
+    def floor(self) -> float:
+        """A lower bound on the objective of all weights."""
+        return -np.inf if self.gap is None else self.objective - self.gap
+
+    def above(self, floor: float) -> Self:
+        """The same with another lower bound."""
+        return self if floor == -np.inf else replace(self, gap=self.objective - floor)
+
+    def reached(self, goal: Goal) -> bool:
+        """Whether weights have converged."""
+        return goal.reached(self.largest, self.gap if self.tight else None, self.objective)
 
     def certificate(self, weights: Weights, evaluations: int) -> Iterate:
         """An iterate with these weights and their certificate."""
@@ -274,7 +322,10 @@ def look_at_all(problem: Problem, weights: Weights, slack: float, narrow: Proble
     a = screened.loss - dot(weights.values, screened.of_active)
     # Features that were not found do not reach the threshold, so they do not matter to the dual norm.
     gap = _gap(problem, objective, a, gradient, problem.penalty.restrict(known))
-    return FeatureView(screened.loss, objective, largest, gap, screened.marginals, known, gradient, excess)
+    tight = gap is not None and has_finite_conjugate(problem.penalty)
+    return FeatureView(
+        screened.loss, objective, largest, gap, tight, screened.marginals, known, gradient, excess
+    )
 
 
 def look_at_groups(problem: Problem, weights: Weights) -> GroupView:
@@ -291,8 +342,9 @@ def look_at_groups(problem: Problem, weights: Weights) -> GroupView:
     largest = float(np.max(violation, initial=0.0))
     if len(free):  # features in no group count too: biases, for one
         largest = max(largest, float(np.max(penalty.violation(w, there.gradient)[free])))
+    tight = gap is not None and has_finite_conjugate(penalty)
     return GroupView(
-        there.loss, objective, largest, gap, there.marginals, there.gradient, groups, violation, free
+        there.loss, objective, largest, gap, tight, there.marginals, there.gradient, groups, violation, free
     )
 
 
@@ -304,6 +356,6 @@ def _gap(problem: Problem, objective: float, a: float, gradient: Array, penalty:
     return objective - bound if bound > 0 else None
 
 
-def working_set_owlqn(tol: float = 1e-5) -> WorkingSet:
+def working_set_owlqn(tol: float = 1e-4) -> WorkingSet:
     """Working sets on which OWL-QN works."""
     return WorkingSet(tol=tol, inner=OWLQN(tol=0.0), steps=(20, 60, 200))

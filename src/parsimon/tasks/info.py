@@ -37,6 +37,7 @@ SHARED: Mapping[str, Form] = {
     "penalty": about,
     "l1": measure,
     "l2": measure,
+    "threshold": measure,
     "solver": setting,
     "random_state": optional(integer),
     "prune": measure,

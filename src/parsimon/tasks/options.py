@@ -201,10 +201,11 @@ class TrainingOptions:
     )
     tol: float | None = option(
         None,
-        "Stop when the violation of the optimality conditions is this fraction of the violation at zero weights.",
+        "Stop when the objective is within this share of the optimum, and no feature violates its optimality condition "
+        "by more than 100 times this share of the strength.",
         STOPPING,
         above=0,
-        shown="1e-5",
+        shown="the solver's, mostly 1e-4",
     )
     max_iter: int | None = option(
         None, "Stop after N iterations, or N epochs of online learning.", STOPPING, least=1

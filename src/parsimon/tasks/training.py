@@ -37,6 +37,7 @@ from parsimon.selection import Candidates, Selected, Selection
 from parsimon.solvers import LBFGS, Event, Monitor, Result, Solver, Status, Validation, Weights, drive
 from parsimon.solvers.base import thin_history
 from parsimon.solvers.choice import set_up_solver
+from parsimon.solvers.convergence import expected_end
 from parsimon.solvers.settings import epochs_of, is_resumable, tolerance_of, validation_interval
 from parsimon.tasks.checkpoint import DAMAGE, Checkpoint, Running, ended, lasting_settings
 from parsimon.tasks.fingerprint import fingerprint
@@ -69,8 +70,8 @@ class Watch(Protocol):
         """A phase begins. `done` is the share of the training that is complete by then, if that is known."""
         ...
 
-    def fit(self, max_iter: int | None, tolerance: float | None) -> object:
-        """A solver starts. It stops after `max_iter` iterations, or at `tolerance` times the first residual."""
+    def fit(self, max_iter: int | None, end: Callable[[float], float] | None) -> object:
+        """A solver starts. It stops after `max_iter` iterations, or when residuals are `end` of the first one."""
         ...
 
 
@@ -80,7 +81,7 @@ class NobodyWatches:
     def phase(self, text: str, done: float | None = None) -> None:
         """Does nothing."""
 
-    def fit(self, max_iter: int | None, tolerance: float | None) -> None:
+    def fit(self, max_iter: int | None, end: Callable[[float], float] | None) -> None:
         """Does nothing."""
 
 
@@ -282,6 +283,7 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
             "penalty": repr(penalty),
             "l1": None if elastic is None else elastic.l1,
             "l2": None if elastic is None else elastic.l2,
+            "threshold": penalty.threshold,
             "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
             "random_state": self.seed,
         }
@@ -427,7 +429,7 @@ class Run:
         whole = whole or not resumable
         if resumable:
             start = self._taken_up(name, solver, start, monitor, problem)
-        self.watch.fit(max_iter, tolerance_of(solver) if start.n_active == 0 else None)
+        self.watch.fit(max_iter, expected_end(problem, tolerance_of(solver), start))
         if whole:
             monitor.checkpoint, monitor.checkpoint_every = self._write_when_due, 0.0
         elif self._path is not None:
@@ -535,7 +537,7 @@ def debiased(task: Task[Any], result: Result, l2: float, run: Run) -> Result:
     run.phase("debiasing")
     refit = run.fit(
         "debias",
-        LBFGS(tol=1e-6),
+        LBFGS(tol=1e-5),
         problem,
         Weights(kept.values, None, len(kept.values)),
         max_iter=100,

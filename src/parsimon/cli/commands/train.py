@@ -300,7 +300,8 @@ class TrainingCommand:
         if record["too_strong"] is not None:
             pairs.append(("too strong", f"nothing is kept from {self._limit(record['too_strong'])} on"))
         if record["objective"] is not None:
-            pairs.append(("objective", objective_text(record)))
+            strength = {"threshold": model.info.get("threshold")}
+            pairs.append(("objective", objective_text({**record, **strength})))
         if record["support"]:
             pairs.append(("support", f"{record['support']:,} outputs"))
         if record["dev"] is not None:

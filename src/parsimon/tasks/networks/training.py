@@ -344,6 +344,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         info: dict[str, Any] = {
             "chosen_by": self.alpha if isinstance(self.strength, str) else None,
             "penalty": self.penalty if isinstance(self.penalty, str) else repr(self.penalty),
+            "threshold": model.alpha,
             "node_share": self.node_share,
             "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
             "random_state": self.seed,
