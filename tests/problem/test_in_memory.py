@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from drawn_toys import toys
 from max_margin_toys import every_toy
+from parsimon.errors import ParsimonError
 from parsimon.features.observations import Rows
 from parsimon.losses import LOSSES
 from parsimon.penalties import L2, ElasticNet
+from parsimon.problem import in_memory
 from parsimon.solvers import choose_solver, drive
 from parsimon.structures import Chain
 from parsimon.weights import Weights
@@ -74,6 +76,39 @@ def test_threads_give_identical_bits(loss: str) -> None:
     other_value, other_gradient = toy.problem(loss, batch=50, threads=2).loss_and_gradient(w)
     assert value == other_value
     assert gradient.tobytes() == other_gradient.tobytes()
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8, 40])
+def test_batches_side_by_side_give_identical_bits(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """8 threads have a batch each, 40 are too many for that and share batches; so they do where memory is short."""
+    toy = make_toy(1, lengths=tuple(range(30)), n_labels=6, n_node=40, real=True, weighted=True)
+    w = np.random.default_rng(0).normal(size=toy.index.n_features)
+    active = np.flatnonzero(np.abs(w) > 1)
+    weights = Weights(w[active], active, len(w))
+    alone, many = (toy.problem(batch=20, threads=n) for n in (1, threads))
+    assert len(many.batches) in range(9, 40)
+    wanted, found = alone.screen(weights, 0.1), many.screen(weights, 0.1)
+    assert (wanted.loss, wanted.gradient.tobytes()) == (found.loss, found.gradient.tobytes())
+    assert wanted.of_active.tobytes() == found.of_active.tobytes()
+    assert alone.objective(w) == many.objective(w)
+    for room in (in_memory.AT_ONCE, 0):
+        monkeypatch.setattr(in_memory, "AT_ONCE", room)
+        for one, other in ((alone, many), (alone.restrict(active), many.restrict(active))):
+            v = w[: one.n_features]
+            a, b = (each.evaluate(v, curvature=True, marginals=True) for each in (one, other))
+            assert a.loss == b.loss
+            assert a.gradient.tobytes() == b.gradient.tobytes()
+            assert a.curvature is not None
+            assert b.curvature is not None
+            assert a.curvature.tobytes() == b.curvature.tobytes()
+            assert one.diagonal(a.marginals).tobytes() == other.diagonal(b.marginals).tobytes()
+
+
+def test_what_goes_wrong_in_a_batch_ends_the_evaluation() -> None:
+    toy = make_toy(1, lengths=tuple(range(30)))
+    problem = toy.problem(batch=10, threads=2)
+    with pytest.raises(ParsimonError, match="too large to compute with"):
+        problem.evaluate(np.full(problem.n_features, 1e300))
 
 
 def test_an_evaluation_leaves_the_weights_alone() -> None:

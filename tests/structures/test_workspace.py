@@ -29,3 +29,12 @@ def test_names_and_workspaces_are_apart() -> None:
     assert not np.shares_memory(a, b)
     assert not np.shares_memory(a, Workspace().array("a", 2, 2))
     assert workspace.array("c", 0, 7).shape == (0, 7)
+
+
+def test_workers_have_memory_of_their_own_that_is_kept() -> None:
+    workspace = Workspace()
+    mine, other = (workspace.of_worker(n).array("a", 2, 2) for n in (0, 2))
+    assert np.shares_memory(mine, workspace.array("a", 2, 2))
+    assert not np.shares_memory(mine, other)
+    assert np.shares_memory(other, workspace.of_worker(2).array("a", 2, 2))
+    assert not np.shares_memory(other, workspace.of_worker(1).array("a", 2, 2))

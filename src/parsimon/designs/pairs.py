@@ -186,6 +186,11 @@ class PairDesign:
             workspace=self.workspace,
         )
 
+    def alone(self, worker: int) -> Self:
+        """The same on one thread, in memory that is this worker's own."""
+        memory = None if self.workspace is None else self.workspace.of_worker(worker)
+        return replace(self, threads=1, workspace=memory)
+
     def differences(self, structure: Chain, gold: IntArray, output: IntArray) -> list[SparseVectors]:
         """f(gold) − f(output): of tokens with another label, and of steps with another pair."""
         Y, cut = self.n_labels, self.node.n_features

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -39,9 +41,19 @@ from parsimon.problem.base import (
     SummedInstances,
     Violated,
 )
-from parsimon.structures.base import CountsInstances, Gold, Oracle, Parts, RecordsOrigins, Structure
+from parsimon.structures.base import (
+    CountsInstances,
+    Gold,
+    Oracle,
+    Parts,
+    RecordsOrigins,
+    Structure,
+    WorksAlone,
+)
 from parsimon.weights import Weights
 
+Result = TypeVar("Result")
+AT_ONCE = 1 << 26  # numbers in the gradients of batches that are worked on at the same time: 512 MB
 PIECE = 1 << 20  # features compared with their thresholds at a time: no second array as long as the gradient
 
 
@@ -95,12 +107,45 @@ class Batch:
         instances = np.arange(first, first + structure.n_instances)
         return Violated(instances, height, price, differences, structure.weigh(height))
 
+    @property
+    def threads(self) -> int:
+        """How many threads could each be on a batch of their own; one if batches have to be done one by one."""
+        if isinstance(self.design, WorksAlone) and isinstance(self.structure, WorksAlone):
+            return self.design.threads
+        return 1
+
+    def alone(self, worker: int) -> Batch:
+        """The same on one thread, in memory that is this worker's own."""
+        assert isinstance(self.design, WorksAlone)
+        assert isinstance(self.structure, WorksAlone)
+        design, structure = self.design.alone(worker), self.structure.alone(worker)
+        return replace(self, design=cast(Design, design), structure=cast(Structure, structure))
+
 
 @dataclass(frozen=True)
 class BatchMarginals:
     """Marginals of labels, batch by batch."""
 
     of_labels: list[Array]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The gradient of some batches, and their part of the Hessian's diagonal."""
+
+    gradient: Array
+    curvature: Array | None
+
+    @classmethod
+    def zeros(cls, n_features: int, with_curvature: bool) -> Sums:
+        """Of no batch."""
+        return cls(np.zeros(n_features), np.zeros(n_features) if with_curvature else None)
+
+    def add(self, other: Sums) -> None:
+        """Adds the sums of other batches."""
+        np.add(self.gradient, other.gradient, out=self.gradient)
+        if self.curvature is not None and other.curvature is not None:
+            np.add(self.curvature, other.curvature, out=self.curvature)
 
 
 @dataclass(frozen=True)
@@ -141,28 +186,34 @@ class InMemoryProblem(BaseProblem):
 
     def evaluate(self, w: Array | Weights, *, curvature: bool = False, marginals: bool = False) -> Evaluation:
         """One pass over the batches."""
-        gradient = np.zeros(self.n_features)
-        diagonal = np.zeros(self.n_features) if curvature else None
         smooth = self._smooth_loss() if curvature or marginals else None
-        kept: list[Array] = []
-        total = 0.0
-        for batch in self.batches:
+        sums = Sums.zeros(self.n_features, curvature)
+        apart = self._workers > 1
+
+        def add(batch: Batch) -> tuple[float, Sums, Array | None]:
+            mine = Sums.zeros(self.n_features, curvature) if apart else sums
             if smooth is None:
                 value, parts = self.loss(batch.structure, batch.scores(w), batch.gold)
-                batch.design.pullback(parts, gradient)
-            else:
-                value, parts, of_labels = smooth.with_marginals(batch.structure, batch.scores(w), batch.gold)
-                batch.design.pullback(parts, gradient)
-                if diagonal is not None:
-                    batch.design.pullback_squared(smooth.variances(batch.structure, of_labels), diagonal)
-                if marginals:
-                    kept.append(of_labels)
+                batch.design.pullback(parts, mine.gradient)
+                return value, mine, None
+            value, parts, of_labels = smooth.with_marginals(batch.structure, batch.scores(w), batch.gold)
+            batch.design.pullback(parts, mine.gradient)
+            if mine.curvature is not None:
+                batch.design.pullback_squared(smooth.variances(batch.structure, of_labels), mine.curvature)
+            return value, mine, of_labels
+
+        total, kept = 0.0, []
+        for value, of_batch, of_labels in self._of_batches(add):
             total += value
-        return Evaluation(total, gradient, diagonal, BatchMarginals(kept) if marginals else None)
+            if apart:
+                sums.add(of_batch)
+            if marginals and of_labels is not None:
+                kept.append(of_labels)
+        return Evaluation(total, sums.gradient, sums.curvature, BatchMarginals(kept) if marginals else None)
 
     def objective(self, w: Array) -> float:
         """Σ loss + Ω, without a gradient."""
-        loss = sum(self.loss(b.structure, b.design.scores(w), b.gold)[0] for b in self.batches)
+        loss = sum(self._of_batches(lambda b: self.loss(b.structure, b.design.scores(w), b.gold)[0]))
         return loss + self.penalty.value(w)
 
     def diagonal(self, marginals: Marginals) -> Array:
@@ -172,6 +223,30 @@ class InMemoryProblem(BaseProblem):
         for batch, of_labels in zip(self.batches, marginals.of_labels, strict=True):
             batch.design.pullback_squared(smooth.variances(batch.structure, of_labels), out)
         return out
+
+    @property
+    def _workers(self) -> int:
+        """How many batches are worked on at a time: as many as there are threads, if that is enough for all of them.
+
+        Each needs a gradient of its own, which there may be no room for.
+        """
+        threads = min((batch.threads for batch in self.batches), default=1)
+        return threads if len(self.batches) >= threads and threads * self.n_features <= AT_ONCE else 1
+
+    def _of_batches(self, work: Callable[[Batch], Result]) -> Iterator[Result]:
+        """What work makes of the batches, in their order, so that sums are the same for any number of threads."""
+        workers = self._workers
+        if workers == 1:
+            yield from map(work, self.batches)
+            return
+        waiting: deque[Future[Result]] = deque()
+        with ThreadPoolExecutor(workers) as pool:
+            for number, batch in enumerate(self.batches):
+                if len(waiting) > workers:
+                    yield waiting.popleft().result()
+                waiting.append(pool.submit(work, batch.alone(number % (workers + 1))))
+            while waiting:
+                yield waiting.popleft().result()
 
     def screen(self, weights: Weights, threshold: float | Array, narrow: Problem | None = None) -> Screened:
         """By compiled screening where the designs have it and there is one threshold; else from all gradients.
@@ -195,15 +270,24 @@ class InMemoryProblem(BaseProblem):
         self, values: Array, features: IntArray, threshold: float, narrow: Problem | None
     ) -> Screened:
         smooth, of_active = self._smooth_loss(), np.zeros(len(features))
-        total, kept, evaluated = 0.0, [], []
         known = narrow.batches if isinstance(narrow, InMemoryProblem) else None
-        for k, batch in enumerate(self.batches):
-            small = (batch.restrict(features) if known is None else known[k]).with_own_memory()
-            scores = small.design.scores(values)
-            value, parts, of_labels = smooth.with_marginals(small.structure, scores, batch.gold)
-            small.design.pullback(parts, of_active)
+
+        def look(restricted: Batch) -> tuple[float, Array, Structure, Parts, Array]:
+            small = restricted.with_own_memory()
+            value, parts, of_labels = smooth.with_marginals(
+                small.structure, small.design.scores(values), small.gold
+            )
+            gradient = np.zeros(len(features))
+            small.design.pullback(parts, gradient)
+            return value, gradient, small.structure, parts, of_labels
+
+        total, kept, evaluated = 0.0, [], []
+        new = self._of_batches(lambda batch: look(batch.restrict(features)))
+        looks = new if known is None else map(look, known)
+        for batch, (value, gradient, structure, parts, of_labels) in zip(self.batches, looks, strict=True):
+            of_active += gradient
             kept.append(of_labels)
-            evaluated.append((batch.design, small.structure, parts))
+            evaluated.append((batch.design, structure, parts))
             total += value
         design = self.batches[0].design
         assert isinstance(design, ScreensFeatures)

@@ -121,6 +121,17 @@ class CountsInstances(Protocol):
 
 
 @runtime_checkable
+class WorksAlone(Protocol):
+    """A structure, or a design, of which one thread can do a batch while others are on other batches."""
+
+    threads: int
+
+    def alone(self, worker: int) -> Self:
+        """The same on one thread, in memory that is this worker's own."""
+        ...
+
+
+@runtime_checkable
 class RecordsOrigins(Protocol):
     """A structure whose parts can say which recursions and outputs they were made of, as screening needs to know."""
 

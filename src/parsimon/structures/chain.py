@@ -174,6 +174,13 @@ class Chain:
         other._workspace = None
         return other
 
+    def alone(self, worker: int) -> Self:
+        """The same sequences on one thread, in memory that is this worker's own."""
+        other = copy(self)
+        other.threads = 1
+        other._workspace = None if self._workspace is None else self._workspace.of_worker(worker)
+        return other
+
     @property
     def before(self) -> IntArray:
         """The token that the step into each token comes from, −1 for the first of a sequence."""

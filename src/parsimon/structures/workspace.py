@@ -15,6 +15,13 @@ class Workspace:
 
     def __init__(self) -> None:
         self._memory: dict[str, Array] = {}
+        self._others: list[Workspace] = []
+
+    def of_worker(self, number: int) -> Workspace:
+        """The workspace of one of several workers that are on batches at the same time; they are kept, too."""
+        while len(self._others) < number:
+            self._others.append(Workspace())
+        return self if number == 0 else self._others[number - 1]
 
     def array(self, name: str, rows: int, columns: int) -> Array:
         """An uninitialised array that is valid until the next call with this name."""

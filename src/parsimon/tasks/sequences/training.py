@@ -48,7 +48,7 @@ from parsimon.tasks.training import (
 )
 from parsimon.tasks.trees.seen_below import seen_below
 
-BATCH = 1 << 20  # part scores (tokens × labels) in one batch: 8 MB
+BATCH = 1 << 19  # part scores (tokens × labels) in one batch: 4 MB
 MOST_BATCHES = 24
 
 
