@@ -93,6 +93,7 @@ def test_batches_side_by_side_give_identical_bits(threads: int, monkeypatch: pyt
     assert alone.objective(w) == many.objective(w)
     for room in (in_memory.AT_ONCE, 0):
         monkeypatch.setattr(in_memory, "AT_ONCE", room)
+        many = toy.problem(batch=20, threads=threads)
         for one, other in ((alone, many), (alone.restrict(active), many.restrict(active))):
             v = w[: one.n_features]
             a, b = (each.evaluate(v, curvature=True, marginals=True) for each in (one, other))

@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -220,11 +221,19 @@ class InMemoryProblem(BaseProblem):
         """(Φ∘Φ)ᵀ p(1 − p)."""
         assert isinstance(marginals, BatchMarginals), "these marginals are of another kind of problem"
         smooth, out = self._smooth_loss(), np.zeros(self.n_features)
-        for batch, of_labels in zip(self.batches, marginals.of_labels, strict=True):
-            batch.design.pullback_squared(smooth.variances(batch.structure, of_labels), out)
+        apart = self._workers > 1
+
+        def add(batch: Batch, of_labels: Array) -> Array:
+            mine = np.zeros(self.n_features) if apart else out
+            batch.design.pullback_squared(smooth.variances(batch.structure, of_labels), mine)
+            return mine
+
+        for of_batch in self._of_batches(add, marginals.of_labels):
+            if apart:
+                out += of_batch
         return out
 
-    @property
+    @cached_property
     def _workers(self) -> int:
         """How many batches are worked on at a time: as many as there are threads, if that is enough for all of them.
 
@@ -233,18 +242,21 @@ class InMemoryProblem(BaseProblem):
         threads = min((batch.threads for batch in self.batches), default=1)
         return threads if len(self.batches) >= threads and threads * self.n_features <= AT_ONCE else 1
 
-    def _of_batches(self, work: Callable[[Batch], Result]) -> Iterator[Result]:
-        """What work makes of the batches, in their order, so that sums are the same for any number of threads."""
+    def _of_batches(self, work: Callable[..., Result], *each: Sequence[Any]) -> Iterator[Result]:
+        """What work makes of the batches, in their order, so that sums are the same for any number of threads.
+
+        `each` has further arguments of work for each batch.
+        """
         workers = self._workers
         if workers == 1:
-            yield from map(work, self.batches)
+            yield from map(work, self.batches, *each)
             return
         waiting: deque[Future[Result]] = deque()
         with ThreadPoolExecutor(workers) as pool:
-            for number, batch in enumerate(self.batches):
+            for number, (batch, *more) in enumerate(zip(self.batches, *each, strict=True)):
                 if len(waiting) > workers:
                     yield waiting.popleft().result()
-                waiting.append(pool.submit(work, batch.alone(number % (workers + 1))))
+                waiting.append(pool.submit(work, batch.alone(number % (workers + 1)), *more))
             while waiting:
                 yield waiting.popleft().result()
 
