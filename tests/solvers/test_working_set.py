@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from parsimon.penalties import L1, ElasticNet
-from parsimon.solvers import WorkingSet
+from parsimon.solvers import WorkingSet, drive
+from parsimon.solvers.working_set import Mean, look_at_all
+from parsimon.weights import Weights
 from solver_toys import PENALTIES, TOYS, by_scipy, every_toy, set_up, solve
 from toy_problems import Toy, make_toy
 
@@ -40,3 +42,38 @@ def test_working_sets_stay_small() -> None:
     sizes = [int(event.phase.split()[0]) for event in result.history if event.phase[0].isdigit()]
     assert max(sizes) < problem.n_features
     assert sizes[0] == 3
+
+
+def test_in_the_mean_later_iterates_count_more() -> None:
+    mean = Mean()
+    for values in ([6.0, 0.0, 0.0], [0.0, 3.0, 0.0], [2.0, 2.0, 0.0]):
+        mean.take(Weights(np.array(values), np.array([1, 4, 7]), 9))
+    assert mean.count == 3
+    assert mean.weights.features is not None
+    assert mean.weights.features.tolist() == [1, 4]  # what was never other than zero is not looked at
+    assert mean.weights.values.tolist() == [2.0, 2.0]
+
+
+def test_the_mean_of_iterates_has_a_better_bound_than_the_last() -> None:
+    """And it is a bound: no weights have a lower objective."""
+    problem = make_toy(3, lengths=tuple(range(2, 25)), n_node=40).problem("log", ElasticNet(0.3, 1e-4))
+    start = Weights.zeros(problem.n_features)
+    optimum = drive(WorkingSet(tol=1e-10), problem, start).objective
+    iterates, better = [], 0
+    for step in WorkingSet(tol=1e-6, steps=(20,)).iterate(problem, start):
+        if step.phase == "all features":
+            if len(iterates) > 10:
+                mean = Mean()
+                for weights in iterates:
+                    mean.take(Weights(weights.dense(), np.arange(problem.n_features), problem.n_features))
+                floor = look_at_all(problem, mean.weights, 0.8).floor
+                assert floor <= optimum * (1 + 1e-12)
+                better += floor > look_at_all(problem, iterates[-1], 0.8).floor
+            iterates = []
+        elif step.whole:
+            iterates.append(step.weights.nonzero())
+        if step.status is not None:
+            break
+    assert step.gap is not None
+    assert step.objective - step.gap <= optimum * (1 + 1e-12)
+    assert better > 0

@@ -90,24 +90,23 @@ class Subproblem(NamedTuple):
 
 @dataclass
 class Mean:
-    """The mean of the iterates on a working set."""
+    """The mean of the iterates on a working set, in which the n-th counts n times: the first ones are further off."""
 
     count: int = 0
     _sum: Weights | None = None
 
     def take(self, weights: Weights) -> None:
         """One more; all of them are of the same features."""
-        if self._sum is None:
-            self._sum = replace(weights, values=weights.values.copy())
-        else:
-            self._sum.values[:] += weights.values
         self.count += 1
+        if self._sum is None:
+            self._sum = replace(weights, values=np.zeros(len(weights.values)))
+        self._sum.values[:] += self.count * weights.values
 
     @property
     def weights(self) -> Weights:
         """The mean."""
         assert self._sum is not None
-        return replace(self._sum, values=self._sum.values / self.count).nonzero()
+        return replace(self._sum, values=self._sum.values / (self.count * (self.count + 1) / 2)).nonzero()
 
 
 @dataclass(frozen=True)
