@@ -159,6 +159,11 @@ def test_wrong_answers_are_kept(tmp_path: Path, content: bytes, found: str | Non
     ("body", "reason"),
     [
         ("import time; faulthandler.dump_traceback_later(0.1, exit=True); time.sleep(60)", "too slow File"),
+        (
+            "import signal; faulthandler.register(signal.SIGPROF, chain=True);"
+            " signal.setitimer(signal.ITIMER_PROF, 0.1)\nwhile True: pass",
+            "too slow File",
+        ),
         ("faulthandler.enable(); import ctypes; ctypes.string_at(0)", "crash with code -11"),
     ],
 )
