@@ -117,7 +117,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--inputs", type=int, default=1 << 62)
     parser.add_argument("--memory", type=float, default=4.0, help="GiB of address space; 0 for no limit")
-    parser.add_argument("--limit", type=float, default=20.0, help="seconds of the processor for one input; 0 for none")
+    parser.add_argument(
+        "--limit", type=float, default=20.0, help="seconds of the processor for one input; 0 for none"
+    )
     parser.add_argument("--guided", action="store_true")
     given = parser.parse_args()
     import other_core  # noqa: F401 (another build of the core, if one is named)

@@ -187,6 +187,7 @@ def test_reports_of_sanitisers_are_of_one_sort_in_every_run() -> None:
 def test_what_is_printed_must_be_numbers() -> None:
     numbers_only("0.5, -1 nothing")
     numbers_only("x nan", b"x NaN")  # the input has it
+    numbers_only("x inf\u2028(", "x inf\u2028(".encode())
     for shown in ("a nan b", "[1.0, NaN, 2]", "-inf"):
         with pytest.raises(Wrong):
             numbers_only(shown)

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import click
 
-from parsimon.characters.printable import one_line, printable, shortened
+from parsimon.characters.printable import one_line, shortened
 from parsimon.cli.output import buffer_output, discard_output
 from parsimon.errors import ParsimonError
 
@@ -45,8 +45,8 @@ class PipeClosed(Failure):
 
 
 def say(sentence: str) -> None:
-    """A sentence for people, on standard error; nothing in it steers the terminal."""
-    sentence = printable(shortened(sentence, LONGEST_SENTENCE))
+    """A sentence for people, in one line on standard error; nothing in it steers the terminal."""
+    sentence = one_line(shortened(sentence, LONGEST_SENTENCE))
     end = "" if sentence.endswith((".", "?")) else "."
     click.echo(f"parsimon: {sentence}{end}", err=True)
 
