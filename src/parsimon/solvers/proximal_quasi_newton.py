@@ -44,6 +44,7 @@ RENEW_AT, RENEW_EVERY = (2, 7), 20
 FEW_PAIRS, FEW_REJECTIONS, MOST_REJECTIONS = 10, 3, 25
 # After an accepted step damping falls, quickly while it is large, and slowly when it has done its work.
 LARGE_DAMPING, QUICKLY, SLOWLY = 12, 0.85, 0.98
+DIVERGED = 1e6  # times as steep as at first: coordinate descent goes up where rounding has made B indefinite
 SHORTEST = 1e-3  # share of a Newton step on a face that is tried
 
 
@@ -158,6 +159,13 @@ class QuadraticModel:
         curvature = np.maximum(d - np.einsum("ij,ij->i", W, V), LEAST_CURVATURE * d)
         return cls(g, d, W, V, middle, curvature)
 
+    def without_pairs(self) -> QuadraticModel:
+        """The same with B = D."""
+        nothing = np.zeros((len(self.gradient), 0))
+        return replace(
+            self, columns=nothing, projected=nothing, middle=np.zeros((0, 0)), curvature=self.diagonal
+        )
+
     def slope(self, d: Array) -> Array:
         """g + B d."""
         out: Array = self.gradient + self.diagonal * d - self.projected @ (self.columns.T @ d)
@@ -208,6 +216,8 @@ def minimise(
         slope, remaining = left(d)
         if remaining <= tol * first:
             break
+        if not remaining <= DIVERGED * first and model.columns.shape[1]:
+            return minimise(model.without_pairs(), w, l1, tol=tol, rounds=rounds, sweeps=sweeps)
         d = step_on_face(model, w, l1, d, slope)
     return d
 
