@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import click
 
-from parsimon.characters.printable import one_line, shortened
+from parsimon.characters.printable import one_line, printable, shortened
 from parsimon.cli.output import buffer_output, discard_output
 from parsimon.errors import ParsimonError
 
@@ -45,8 +45,8 @@ class PipeClosed(Failure):
 
 
 def say(sentence: str) -> None:
-    """A sentence for people, in one line on standard error; nothing in it steers the terminal."""
-    sentence = one_line(shortened(sentence, LONGEST_SENTENCE))
+    """A sentence for people, on standard error; nothing in it steers the terminal."""
+    sentence = printable(shortened(sentence, LONGEST_SENTENCE))
     end = "" if sentence.endswith((".", "?")) else "."
     click.echo(f"parsimon: {sentence}{end}", err=True)
 
@@ -54,9 +54,9 @@ def say(sentence: str) -> None:
 def say_unknown(name: str, n: int, what: str, labels: Sequence[str]) -> None:
     """Says that labels in a file, which so many tokens or documents (`what`) have, are not known to the model."""
     if labels:
-        some = ", ".join(labels[:5]) + (", …" if len(labels) > 5 else "")
+        some = ", ".join(map(one_line, labels[:5])) + (", …" if len(labels) > 5 else "")
         say(
-            f"{name} has {n:,} {what}{'s' * (n != 1)} with a label that the model does not know ({some}); "
+            f"{one_line(name)} has {n:,} {what}{'s' * (n != 1)} with a label that the model does not know ({some}); "
             f"{'they count' if n != 1 else 'it counts'} as wrong"
         )
 
