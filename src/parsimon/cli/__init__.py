@@ -39,8 +39,8 @@ def program() -> None:
 
     Sequences are read from column files: one token per line, columns separated by blanks or tabs, the label in the
     last column, and an empty line after every sequence. Feature templates are those of Wapiti and CRF++. Documents are
-    in one directory per class, JSON lines, or lines 'label TAB text'. Treebanks are in CoNLL-U or CoNLL-X. Trees are in column
-    files with a column of parents, or are web pages. Tables are CSV files with column names in the first line.
+    in one directory per class, JSON lines, or lines 'label TAB text'. Treebanks are in CoNLL-U or CoNLL-X. Trees are in
+    column files with a column of parents, or are web pages. Tables are CSV files with column names in the first line.
     '-' stands for standard input.
     """
 

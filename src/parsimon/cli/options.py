@@ -223,9 +223,7 @@ def reading_flags() -> list[Any]:
             section=section,
             help="What separates columns: one tab, one space, or any run of both.",
         ),
-        option(
-            "--comment", metavar="PREFIX", section=section, help="Skip lines that start with PREFIX."
-        ),
+        option("--comment", metavar="PREFIX", section=section, help="Skip lines that start with PREFIX."),
     ]
 
 
@@ -241,8 +239,8 @@ decoding_option = option(
     type=click.Choice(["viterbi", "mst", MINIMUM_RISK]),
     section="Decoding",
     show_default="viterbi, or mst for parsers",
-    help="'viterbi' and 'mst' predict the labelling or tree with the highest score, 'minimum-risk' that with the fewest "
-    "expected errors.",
+    help="'viterbi' and 'mst' predict the labelling or tree with the highest score, 'minimum-risk' that with the "
+    "fewest expected errors.",
 )
 
 

@@ -54,7 +54,10 @@ Examples:
 )
 @decoding_option
 @option(
-    "--confusion", is_flag=True, section="Output", help="Also show which labels are mistaken for which others."
+    "--confusion",
+    is_flag=True,
+    section="Output",
+    help="Also show which labels are mistaken for which others.",
 )
 @option(
     "--json", "as_json", is_flag=True, section="Output", help="Print one JSON object; scores are fractions."

@@ -45,7 +45,9 @@ Examples:
     section="Output",
     help="Write a self-contained HTML page instead.",
 )
-@option("--json", "as_json", is_flag=True, section="Output", help="Print one JSON object per document instead.")
+@option(
+    "--json", "as_json", is_flag=True, section="Output", help="Print one JSON object per document instead."
+)
 @lines_option
 @encoding_option
 def explain(**options: Any) -> None:

@@ -67,7 +67,7 @@ Examples:
 )
 @option("--json", "as_json", is_flag=True, section="Output", help="Print everything as one JSON object.")
 def inspect(**options: Any) -> None:
-    """Show what MODEL has learned: how many features it has, by template and by label, and those with the largest weights.
+    """Show what MODEL has learned: its features by template and by label, and those with the largest weights.
 
     For documents: how many words, and the words with the largest weights for each label. For Markov networks: the
     strongest edges; --label selects the edges of one variable. For parsers: the features of arcs; --label selects the

@@ -28,7 +28,13 @@ Examples:
 @command("sample", epilog=EXAMPLES, short_help="Draw rows from a Markov network.")
 @click.argument("model", metavar="MODEL")
 @option(
-    "-n", "--rows", type=click.IntRange(min=1), default=100, metavar="N", section="Rows", help="The number of rows."
+    "-n",
+    "--rows",
+    type=click.IntRange(min=1),
+    default=100,
+    metavar="N",
+    section="Rows",
+    help="The number of rows.",
 )
 @option(
     "--given",
@@ -57,7 +63,7 @@ Examples:
 )
 @threads_option
 def sample(model: str, rows: int, given: Sequence[str], random_state: int, target: str, n_jobs: int) -> None:
-    """Draw rows from the Markov network MODEL, by Gibbs sampling, and write them as CSV with column names in the first line."""
+    """Draw rows from the Markov network MODEL by Gibbs sampling, and write them as CSV with a header."""
     from parsimon.tasks.model_file import load_model
     from parsimon.tasks.networks.model import NetworkModel
 

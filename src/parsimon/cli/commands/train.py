@@ -68,8 +68,8 @@ def train() -> None:
 
 
 ENDING = (
-    "Ctrl-C stops early and keeps the best model so far. Progress is saved beside the model every 30 seconds: if the run "
-    "is killed, the same command with --resume continues from there."
+    "Ctrl-C stops early and keeps the best model so far. Progress is saved beside the model every 30 seconds: if the "
+    "run is killed, the same command with --resume continues from there."
 )
 
 
@@ -183,7 +183,7 @@ class TrainingCommand:
         from parsimon.report.time_left import TimeLeft
 
         job, left = self.job, TimeLeft(self.plan.training.time_limit)
-        quiet = job["quiet"] or job["as_json"]
+        quiet = job["quiet"] or (job["as_json"] and not job["verbose"])
         return progress(sys.stderr, quiet=quiet, verbose=job["verbose"], began=self.began, time_left=left)
 
     def _learn(self, watch: Progress, callbacks: Sequence[Any]) -> Trained[Any]:

@@ -72,9 +72,9 @@ class Networks(Kind["NetworkModel"]):
     help = """Learn which columns of TABLE depend on each other: a sparse Markov network.
 
     TABLE has one row per line, with commas, tabs or semicolons between cells, and column names in the first line. Its
-    columns are discrete: names, classes, yes and no, small whole numbers. Two columns have an edge if they depend on each other
-    given all the others; weak dependencies are left out by an L1 penalty (binary columns) or a group lasso with a
-    group for every edge.
+    columns are discrete: names, classes, yes and no, small whole numbers. Two columns have an edge if they depend on
+    each other given all the others; weak dependencies are left out by an L1 penalty (binary columns) or a group lasso
+    with a group for every edge.
     """
     examples = """
 \b
