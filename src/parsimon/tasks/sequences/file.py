@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from parsimon.forms import Form
+    from parsimon.tasks.kinds import Header, Tensors
 
 GROWN_STAGE = record(
     {"templates": count, "attributes": count, "possible_attributes": count},
@@ -44,10 +45,10 @@ SPACES = {
 }
 
 
-def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
+def take_apart(model: SequenceModel) -> tuple[Header, Tensors]:
     """The header of a model file, and all arrays except the weights."""
     settings, arrays = model.space.state()
-    tensors: dict[str, Any] = {f"space.{name}": values for name, values in arrays.items()}
+    tensors: Tensors = {f"space.{name}": values for name, values in arrays.items()}
     for name, rows in (("node", model.index.node), ("pair", model.index.pair)):
         attribute, column = rows.describe(np.arange(rows.n_features, dtype=np.int64))
         tensors[f"{name}.features"] = np.bincount(attribute, minlength=rows.n_attributes)
@@ -61,7 +62,7 @@ def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, tensors
 
 
-def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
+def put_together(header: Header, tensors: Tensors) -> SequenceModel:
     """The model from its header and arrays; a `ValueError` or `KeyError` if they are invalid."""
     labels = tuple(naming.labels(header["labels"], "labels"))
     settings = dict(header["space"])
@@ -93,7 +94,7 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceMod
     return replace(model, label_values=values_from_file(header.get("label_values", {}), model.tags))
 
 
-def _rows(tensors: dict[str, Any], name: str, n_attributes: int, width: int) -> Any:
+def _rows(tensors: Tensors, name: str, n_attributes: int, width: int) -> Any:
     from parsimon._core import FeatureRows
 
     counts = tensors[f"{name}.features"].astype(np.int64)
