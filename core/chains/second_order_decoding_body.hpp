@@ -37,7 +37,6 @@ inline bool second_order_argmax(const SecondOrderShape& shape, const SecondOrder
     const TagPairs& pairs = shape.pairs;
     const TripleTable table = TripleTable::lift<Max>(shape, scores.triple, false);
     std::vector<Lattice> lattices(std::max(threads, 1));
-    std::vector<std::vector<double>> nodes(std::max(threads, 1));
     std::atomic<bool> feasible{true};
     const auto cuts = balanced_cuts(shape.offsets, shape.n_sequences, 64);
     parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int worker) {
@@ -46,9 +45,8 @@ inline bool second_order_argmax(const SecondOrderShape& shape, const SecondOrder
             const int64_t at = shape.offsets[i], length = shape.offsets[i + 1] - at, S = pairs.n_slots;
             best[i] = 0;
             if (length == 0) continue;
-            scores_in_slots(shape, scores.node, i, nodes[worker]);
             lattice.start(length, table);
-            forward<Max>(nodes[worker].data(), at, table, lattice, length);
+            forward<Max>(SlotScores{shape, scores.node, i}, at, table, lattice, length);
             best[i] = lattice.log_z;
             if (!(best[i] > minus_infinity)) {
                 feasible = false;
@@ -149,10 +147,9 @@ inline bool second_order_sample(const SecondOrderShape& shape, const SecondOrder
         Lattice& lattice = lattices[worker];
         const int64_t at = shape.offsets[i], length = shape.offsets[i + 1] - at;
         if (length == 0) return;
-        std::vector<double> nodes, weight(S), into_pair;
-        scores_in_slots(shape, scores.node, i, nodes);
+        std::vector<double> weight(S), into_pair;
         lattice.start(length, table);
-        forward<Log>(nodes.data(), at, table, lattice, length);
+        forward<Log>(SlotScores{shape, scores.node, i}, at, table, lattice, length);
         if (!(lattice.log_z > minus_infinity)) {
             feasible = false;
             return;

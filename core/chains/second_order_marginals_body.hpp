@@ -98,24 +98,40 @@ inline bool loses_a_label(const TripleTable& table, Lattice& lattice, int64_t nu
     return false;
 }
 
-// The scores of a sequence's pairs in slots [length][slots]: −∞ for what cannot be at a token.
-inline void scores_in_slots(const SecondOrderShape& shape, const double* node, int64_t i, std::vector<double>& out) {
+// The scores of the pairs of one sequence.
+struct SlotScores {
+    const SecondOrderShape& shape;
+    const double* node;  // [T][width], of the whole batch
+    int64_t sequence;
+};
+
+// They in slots, lifted: those of tags once a tag. What cannot be at a token is zero.
+template <class Semiring>
+bool lift_nodes(const SlotScores& scores, double limit, Lattice& lattice, double& shifts) {
+    const SecondOrderShape& shape = scores.shape;
     const TagPairs& pairs = shape.pairs;
-    const int64_t S = pairs.n_slots, W = shape.width(), at = shape.offsets[i], length = shape.offsets[i + 1] - at;
-    out.assign(length * S, minus_infinity);
+    const int64_t S = pairs.n_slots, W = shape.width(), Y = pairs.n_tags, P = pairs.n_pairs;
     const int64_t n_first = std::upper_bound(pairs.before.begin(), pairs.before.end(), -1) - pairs.before.begin();
-    for (int64_t t = 0; t < length; ++t) {
-        const double* row = node + (at + t) * W;
-        const double* of_pairs = row + shape.first_pair_column();
-        double* slots = out.data() + t * S;
-        const int64_t first = t ? n_first : 0, last = t ? pairs.n_pairs : n_first;
-        if (!shape.scores_pairs)
-            for (int64_t p = first; p < last; ++p) slots[pairs.slot[p]] = row[pairs.tag[p]];
-        else if (!shape.scores_tags)
-            for (int64_t p = first; p < last; ++p) slots[pairs.slot[p]] = of_pairs[p];
-        else
-            for (int64_t p = first; p < last; ++p) slots[pairs.slot[p]] = row[pairs.tag[p]] + of_pairs[p];
+    const double* row = scores.node + shape.offsets[scores.sequence] * W;
+    thread_local std::vector<double> tags, both;
+    tags.resize(padded(Y));
+    both.resize(S);
+    for (int64_t t = 0; t < lattice.length; ++t, row += W) {
+        double* node = lattice.node.data() + t * S;
+        const int64_t first = t ? n_first : 0, last = t ? P : n_first;
+        if (shape.scores_pairs) {
+            const double* of_pairs = row + shape.first_pair_column();
+            std::fill(both.begin(), both.end(), minus_infinity);
+            for (int64_t p = first; p < last; ++p)
+                both[pairs.slot[p]] = of_pairs[p] + (shape.scores_tags ? row[pairs.tag[p]] : 0.0);
+            if (!lift_node<Semiring>(both.data(), nullptr, limit, S, S, node, shifts)) return false;
+        } else {
+            if (!lift_node<Semiring>(row, nullptr, limit, Y, padded(Y), tags.data(), shifts)) return false;
+            std::fill(node, node + S, Semiring::zero);
+            for (int64_t p = first; p < last; ++p) node[pairs.slot[p]] = tags[pairs.tag[p]];
+        }
     }
+    return true;
 }
 
 // Marginals of triples of a range of sequences: Σ of α ⊗ right, still to be multiplied by the triples' own numbers; and
@@ -199,14 +215,13 @@ class SecondOrderPass {
     // What one thread works with.
     struct InFlight {
         Lattice lattice;
-        std::vector<double> scores, marginals, right;  // [length][slots]
+        std::vector<double> marginals, right;  // [length][slots]
     };
 
     bool sequence(int64_t i, InFlight& own, double* log_z, double* node_out, TripleSums& sums) {
         const int64_t length = shape_.offsets[i + 1] - shape_.offsets[i], S = shape_.pairs.n_slots;
         *log_z = 0;
         if (length == 0) return true;
-        scores_in_slots(shape_, scores_.node, i, own.scores);
         own.marginals.resize(length * S);
         own.right.resize(length * S);
         own.lattice.start(length, scaled_);
@@ -227,7 +242,7 @@ class SecondOrderPass {
 
     template <class Semiring>
     bool marginals(int64_t i, const TripleTable& table, InFlight& own, double* log_z) {
-        return sequence_marginals<Semiring>(own.scores.data(), shape_.offsets[i], table, own.lattice,
+        return sequence_marginals<Semiring>(SlotScores{shape_, scores_.node, i}, shape_.offsets[i], table, own.lattice,
                                             shape_.weight_of(i), log_z, own.marginals.data(), own.right.data(),
                                             {0, own.lattice.length - 1});
     }

@@ -20,6 +20,8 @@ from parsimon.structures.label_schemes import Transitions
 from parsimon.structures.second_order_chain import SecondOrderChain
 from parsimon.structures.workspace import Workspace
 
+FEW = 16  # kinds of steps
+
 
 @dataclass(frozen=True)
 class SecondOrderDesign:
@@ -120,8 +122,13 @@ class SecondOrderDesign:
         cut = np.searchsorted(features, n)
         node = self.node.restrict(np.ascontiguousarray(features[:cut], np.int64), self.threads)
         steps = self.steps.restrict(np.ascontiguousarray(features[cut:] - n, np.int64), self.threads)
-        row, steps, *_ = lay_out(steps, self.step_row, self.labels.n_labels, True, self.threads)
+        row, steps = self._restricted_steps(steps)
         return replace(self, node=node, steps=steps, step_row=row)
+
+    def _restricted_steps(self, steps: LinearMap) -> tuple[IntArray, LinearMap]:
+        """The row of each step, and rows that are distinct again, now that attributes are left out."""
+        row, rows, *_ = lay_out(steps, self.step_row, self.labels.n_labels, True, self.threads)
+        return row, rows
 
     def part(self, where: slice) -> Self:
         """The map of the sequences whose tokens these are."""
@@ -149,8 +156,6 @@ class SecondOrderDesign:
         self, structure: SecondOrderChain, gold: IntArray, output: IntArray
     ) -> list[SparseVectors]:
         """f(gold) − f(output): of tokens with another tag or another pair, and of steps with another pair or triple."""
-        before = structure.before
-        into = before >= 0
         found = []
         of_gold, of_output = (self._columns(structure, tags) for tags in (gold, output))
         for offset, map, row, one, two in (
@@ -163,7 +168,6 @@ class SecondOrderDesign:
             parts = (np.searchsorted(at, structure.offsets), row[at], one[kind, at], two[kind, at])
             start, *columns = (np.ascontiguousarray(each, np.int32) for each in parts)
             found.append((offset, *feature_differences(map, start, *columns, self.threads)))
-        assert len(into) == len(gold)
         return found
 
     def _columns(self, structure: SecondOrderChain, tags: IntArray) -> tuple[IntArray, IntArray]:
@@ -182,6 +186,15 @@ class SecondOrderDesign:
         if structure.paired:
             node.append(number + self.labels.n_tag_labels)
         return np.stack(node), np.stack(steps)
+
+
+@dataclass(frozen=True)
+class FewStepsDesign(SecondOrderDesign):
+    """The same where there are few kinds of steps: their parts are small enough to be kept for a look at all features."""
+
+    def _restricted_steps(self, steps: LinearMap) -> tuple[IntArray, LinearMap]:
+        """As they are, so that the parts of few features are also those of all."""
+        return self.step_row, steps
 
     def with_own_memory(self) -> Self:
         """The same, with scores in memory of their own."""
@@ -220,7 +233,8 @@ def build_second_order(
     node = LinearMap(observations.node.start, observations.node.index, observations.node.value, index.node)
     steps = LinearMap(start, attributes, value, index.steps)
     forbidden = None if allowed is None else Forbidden.of(allowed, observations.lengths)
-    design = SecondOrderDesign(labels, node, steps, step_row, threads, workspace, forbidden)
+    kind = FewStepsDesign if steps.n_rows <= FEW else SecondOrderDesign
+    design = kind(labels, node, steps, step_row, threads, workspace, forbidden)
     chain = SecondOrderChain(
         observations.lengths,
         labels.pairs,
