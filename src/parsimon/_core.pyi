@@ -312,9 +312,7 @@ class SecondOrderChain:
     def kbest(
         self, node: _Float64, triple: _Float64, scores: _Float64, tags: _Int32, threads: int
     ) -> None: ...
-    def sample(
-        self, node: _Float64, triple: _Float64, seed: int, tags: _Int32, threads: int
-    ) -> bool: ...
+    def sample(self, node: _Float64, triple: _Float64, seed: int, tags: _Int32, threads: int) -> bool: ...
 
 class Tree(Chain):
     """The same of a batch of trees."""

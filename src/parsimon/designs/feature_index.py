@@ -62,7 +62,7 @@ class FeatureIndex:
     def second_order(
         cls, tags: TagLabels, node_attributes: int, pair_attributes: int, *, paired: bool
     ) -> FeatureIndex:
-        """Every attribute of tokens with every tag (and with every pair, where `paired`), of steps with every triple."""
+        """Every attribute of tokens with every tag (where `paired` also every pair), of steps with every triple."""
         columns = tags.step_columns
         start = np.arange(pair_attributes + 1, dtype=np.int64) * len(columns)
         pair = FeatureRows(pair_attributes, tags.n_labels**2, start, np.tile(columns, pair_attributes))

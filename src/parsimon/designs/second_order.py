@@ -52,7 +52,9 @@ class SecondOrderDesign:
     def scores(self, w: Array) -> ChainParts:
         """Φ w."""
         cut, rows, width = self.node.n_features, self.node.n_rows, self.node.features.width
-        node = np.empty((rows, width)) if self.workspace is None else self.workspace.array("scores", rows, width)
+        node = (
+            np.empty((rows, width)) if self.workspace is None else self.workspace.array("scores", rows, width)
+        )
         self.node.scores(w[:cut], node, self.threads)
         return self._possible(ChainParts(node, self._triple_scores(w[cut:])))
 
@@ -87,7 +89,7 @@ class SecondOrderDesign:
                 node[np.ix_(where, np.flatnonzero(~tags))] = -np.inf
             else:
                 node[np.ix_(where, np.flatnonzero(~tags[pairs.tag]))] = -np.inf
-        one, two = pairs.triples
+        two = pairs.triples[1]
         wrong = ~allowed.pair[pairs.before[two], pairs.tag[two]]
         scores.pair[:, wrong] = -np.inf
         return scores
@@ -165,9 +167,11 @@ class SecondOrderDesign:
             kind, at = np.nonzero(one != two)
             order = np.argsort(at, kind="stable")
             kind, at = kind[order], at[order]
-            parts = (np.searchsorted(at, structure.offsets), row[at], one[kind, at], two[kind, at])
-            start, *columns = (np.ascontiguousarray(each, np.int32) for each in parts)
-            found.append((offset, *feature_differences(map, start, *columns, self.threads)))
+            start = np.searchsorted(at, structure.offsets)
+            rows, more, less = (
+                np.ascontiguousarray(each, np.int32) for each in (row[at], one[kind, at], two[kind, at])
+            )
+            found.append((offset, *feature_differences(map, start, rows, more, less, self.threads)))
         return found
 
     def _columns(self, structure: SecondOrderChain, tags: IntArray) -> tuple[IntArray, IntArray]:
@@ -190,7 +194,7 @@ class SecondOrderDesign:
 
 @dataclass(frozen=True)
 class FewStepsDesign(SecondOrderDesign):
-    """The same where there are few kinds of steps: their parts are small enough to be kept for a look at all features."""
+    """The same with few kinds of steps: their parts are small enough to be kept for a look at all features."""
 
     def _restricted_steps(self, steps: LinearMap) -> tuple[IntArray, LinearMap]:
         """As they are, so that the parts of few features are also those of all."""

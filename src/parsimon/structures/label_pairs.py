@@ -80,10 +80,6 @@ class LabelPairs:
             out[tag] += marginals[:, label]
         return np.ascontiguousarray(out.T)
 
-    def others(self, tags: IntArray) -> BoolArray:
-        """Which labels (tokens × labels) do not agree with the given tags; −1 leaves a token free."""
-        return np.asarray((tags[:, None] >= 0) & (self.tag != tags[:, None]))
-
 
 def seen_pairs(before: IntArray, tag: IntArray, n_tags: int) -> BoolArray:
     """Which tags occur after which, as `LabelPairs.of` takes it: `before` has the tag before each, −1 for none.

@@ -1,8 +1,7 @@
 """Second-order chains: what their labels are called, and which pairs of tags there are.
 
-As in Sha & Pereira (2003), a pair is a token's own tag with the one before it, and a pair may only be followed by pairs
-that begin with its tag. Features are of single tags, of pairs, and in steps of triples; a label of a feature is a tag or
-a pair.
+As in Sha & Pereira (2003), a pair is a token's own tag with the one before it, and may only be followed by pairs that
+begin with its tag. A label of a feature is a tag or a pair; two pairs, in a step, are a triple of tags.
 """
 
 from __future__ import annotations
