@@ -75,18 +75,23 @@ def put_together(header: Header, tensors: Tensors) -> SequenceModel:
         raise ValueError("weights are not a vector")
     if len(set(labels)) != len(labels) or not labels:
         raise ValueError("labels must be there, and differ")
+    order = header.get("order", 1)
+    if order not in (1, 2):
+        raise ValueError(f"labels of order {order} are not known here")
+    tags = TagPairs.parse(labels).labels if order == 2 else None
+    width = len(labels)
+    if tags is not None and not np.any(tensors["node.column"] >= tags.n_tag_labels):
+        width = tags.n_tag_labels  # no feature of a token has a pair of tags
     index = FeatureIndex(
         len(labels),
-        _rows(tensors, "node", space.n_node, len(labels)),
+        _rows(tensors, "node", space.n_node, width),
         _rows(tensors, "pair", space.n_pair, len(labels) ** 2),
+        tags,
     )
     if index.n_features != len(weights):
         raise ValueError("there are not as many weights as features")
-    order = header.get("order", 1)
-    if order == 2:
-        TagPairs.parse(labels)
-    elif order != 1:
-        raise ValueError(f"labels of order {order} are not known here")
+    if tags is not None and not np.isin(tensors["pair.column"], tags.step_columns).all():
+        raise ValueError("a feature of a step has labels that cannot follow each other")
     scheme = header.get("scheme")
     if scheme is not None and scheme not in SCHEMES:
         raise ValueError(f"there is no scheme {scheme!r}")
