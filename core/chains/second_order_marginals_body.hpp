@@ -262,9 +262,11 @@ class SecondOrderPass {
         const int64_t W = shape_.width(), S = pairs.n_slots;
         for (int64_t t = shape_.offsets[i]; t < shape_.offsets[i + 1]; ++t, marginals += S) {
             double *row = node_out + t * W, *of_pairs = row + shape_.first_pair_column();
-            if (shape_.scores_tags) {
-                std::fill(row, row + pairs.n_tags, 0.0);
-                for (int64_t p = 0; p < pairs.n_pairs; ++p) row[pairs.tag[p]] += marginals[pairs.slot[p]];
+            for (int64_t c = 0; c < pairs.n_tags && shape_.scores_tags; ++c) {
+                double sum = 0;
+                const int32_t* into = pairs.slots_into(c);
+                for (int64_t k = 0; k < pairs.n_into(c); ++k) sum += marginals[into[k]];
+                row[c] = sum;
             }
             if (shape_.scores_pairs)
                 for (int64_t p = 0; p < pairs.n_pairs; ++p) of_pairs[p] = marginals[pairs.slot[p]];
