@@ -54,8 +54,8 @@ RENEW_AT, RENEW_EVERY = (2, 7), 20
 FEW_PAIRS, FEW_REJECTIONS, MOST_REJECTIONS = 10, 3, 25
 # After an accepted step damping falls, quickly while it is large, and slowly when it has done its work.
 LARGE_DAMPING, QUICKLY, SLOWLY = 12, 0.85, 0.98
-import os
-LIFT = float(os.environ.get("LIFT", "1.0"))
+# All pairs take at most so many bytes (of which features of whole templates have millions), but there are always a few.
+MOST_BYTES, FEWEST_PAIRS = 1 << 29, 6
 SHORTEST = 1e-3  # share of a Newton step on a face that is tried
 
 
@@ -83,6 +83,7 @@ class CurvaturePairs:
         if not dot(s, y) > POSITIVE * dot(y, y):
             return
         if self.columns is None:
+            self.memory = self.fitting(len(s))
             self.columns = np.zeros((len(s), 2 * self.memory))
             self._sy = np.zeros((self.memory, self.memory))
         slot = self.taken % self.memory
@@ -117,6 +118,20 @@ class CurvaturePairs:
             return np.zeros((len(chosen), 0))
         return self.columns[chosen, : 2 * len(self)]
 
+    def fitting(self, n_features: int) -> int:
+        """How many pairs there is room for."""
+        return min(self.memory, max(FEWEST_PAIRS, MOST_BYTES // (16 * max(n_features, 1))))
+
+    def keep_newest(self, memory: int) -> None:
+        """Goes on with fewer slots."""
+        if self.columns is None or memory >= self.memory:
+            return
+        kept = (self.taken - 1 - np.arange(min(len(self), memory))[::-1]) % self.memory  # oldest first
+        columns = np.zeros((len(self.columns), 2 * memory))
+        columns[:, 0 : 2 * len(kept) : 2] = self.columns[:, 2 * kept]
+        columns[:, 1 : 2 * len(kept) : 2] = self.columns[:, 2 * kept + 1]
+        self.columns, self.memory, self.taken = columns, memory, len(kept)
+
     def carry(self, old: IntArray, new: IntArray) -> None:
         """From one set of features to another; nothing is known of features that are new.
 
@@ -124,6 +139,7 @@ class CurvaturePairs:
         """
         if self.columns is None:
             return
+        self.keep_newest(self.fitting(len(new)))
         at = np.minimum(np.searchsorted(old, new), len(old) - 1)
         self.columns = self.columns[at]
         self.columns[old[at] != new] = 0.0
@@ -332,7 +348,7 @@ class Terms:
 
     def diagonal(self, curvature: Array) -> Array:
         """Of the Hessian, away from zero."""
-        return curvature + (self.kinks.lift + LIFT)
+        return curvature + (self.kinks.lift + 1.0)
 
 
 @dataclass(frozen=True)
