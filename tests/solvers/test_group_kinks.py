@@ -9,9 +9,9 @@ import pytest
 
 from group_toys import PENALTIES, TOYS, every_toy, optimum_by_cvxpy, solve, thirds
 from parsimon._core import descend_groups
+from parsimon.errors import ParsimonError
 from parsimon.penalties import GroupLasso, OverlappingGroupLasso
 from parsimon.penalties.groups import Groups
-from parsimon.errors import ParsimonError
 from parsimon.solvers import FISTA, Status, WorkingSet, choose_solver
 from parsimon.solvers import group_kinks as group_kinks_module
 from parsimon.solvers.group_kinks import GroupKinks
@@ -20,7 +20,9 @@ from parsimon.tasks.matrices.flat import flat_problem
 from toy_problems import Toy
 
 DISJOINT = ("group lasso", "sparse group lasso", "elastic-net groups")
-MIXED = Groups.from_lists([[0, 3, 4], [1, 2, 7, 8, 9], [], [5]], 12, weight="sqrt")  # 6, 10 and 11 are in none
+MIXED = Groups.from_lists(
+    [[0, 3, 4], [1, 2, 7, 8, 9], [], [5]], 12, weight="sqrt"
+)  # 6, 10 and 11 are in none
 
 
 def curved_pairs(random: Any, n: int, count: int, threads: int = 1) -> CurvaturePairs:
@@ -83,9 +85,7 @@ def test_the_minimum_is_that_of_cvxpy() -> None:
     penalty = GroupLasso(0.6, MIXED, l1=0.2)
     d = kinks_of(penalty, n).propose(w, gradient, D, pairs)
     x = cp.Variable(n)
-    norms = [
-        0.6 * MIXED.weight[m] * cp.norm(x[MIXED.members(m)]) for m in range(4) if len(MIXED.members(m))
-    ]
+    norms = [0.6 * MIXED.weight[m] * cp.norm(x[MIXED.members(m)]) for m in range(4) if len(MIXED.members(m))]
     B = matrix(pairs, D)
     model = gradient @ (x - w) + 0.5 * cp.quad_form(x - w, cp.psd_wrap((B + B.T) / 2))
     cp.Problem(cp.Minimize(model + sum(norms) + 0.2 * cp.norm1(x))).solve(solver="CLARABEL")

@@ -54,7 +54,10 @@ class GroupKinks:
         ptr = np.concatenate([[0], np.cumsum(np.append(sizes, len(rest))[filled])]).astype(np.int64)
         member = np.concatenate([split.member, rest]).astype(np.int64)
         groups = Groups(ptr, member, np.append(split.strength, 0.0)[filled], n)
-        l1, l2 = (np.broadcast_to(np.asarray(each, np.float64), n) for each in (split.net.l1_strength, split.net.l2_strength))
+        l1, l2 = (
+            np.broadcast_to(np.asarray(each, np.float64), n)
+            for each in (split.net.l1_strength, split.net.l2_strength)
+        )
         return cls(problem.penalty, groups, np.ascontiguousarray(l1), l2)
 
     def rise(self, old: Array, new: Array) -> float:
@@ -97,7 +100,9 @@ class GroupKinks:
         groups = self.groups
         assert groups.index is not None
         steep = soft_threshold(gradient, IN_MODEL * self.l1)
-        inside = (groups.norms(w) > 0) | (groups.norms(steep) > IN_MODEL * groups.weight) | (groups.weight == 0)
+        inside = (
+            (groups.norms(w) > 0) | (groups.norms(steep) > IN_MODEL * groups.weight) | (groups.weight == 0)
+        )
         kept = np.repeat(inside, groups.sizes)
         if self.l1.any():
             kept &= ((w != 0) | (steep != 0) | (self.l1 == 0))[groups.index]

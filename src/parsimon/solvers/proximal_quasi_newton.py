@@ -447,4 +447,3 @@ class ProximalQuasiNewton:
         """Damps less, as the model was right at once."""
         factor = QUICKLY if pairs.damping > LARGE_DAMPING else SLOWLY
         pairs.damping = max(self.least_damping, pairs.damping * factor)
-
