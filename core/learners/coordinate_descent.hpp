@@ -65,18 +65,17 @@ class CoordinateDescent {
     }
 
     // Sweeps until no step changes the model by more than `tol` times what the largest step of the first sweep did, or
-    // `most` sweeps are done. Returns the number of sweeps. Between two sweeps over everything there are some over what
-    // is not zero: the rest mostly stays there, but looking at it costs as much.
+    // `most` sweeps are done. Returns the number of sweeps.
     int run(double tol, int most) {
-        const double first = sweep(false);
-        if (first == 0) return 1;
-        int done = 1;
-        while (done < most) {
-            for (double largest = first; done + 1 < most && largest > tol * first; ++done) largest = sweep(true);
-            ++done;
-            if (sweep(false) <= tol * first) break;
+        double first = 0;
+        for (int sweep = 1; sweep <= most; ++sweep) {
+            double largest = 0;
+            for (const Coordinate& c : single_) largest = std::max(largest, step(c));
+            for (const Block& b : blocks_) largest = std::max(largest, step(b));
+            if (sweep == 1) first = largest;
+            if (largest <= tol * first && (sweep > 1 || largest == 0)) return sweep;
         }
-        return done;
+        return most;
     }
 
   private:
@@ -85,19 +84,6 @@ class CoordinateDescent {
         std::vector<double> bends;  // [s][s]: XᵀDX of the members, with the pull on the diagonal
         double strength, largest;   // and a bound on its largest eigenvalue
     };
-
-    // Of all features and groups, or of those that are not zero. Returns what the largest step changed.
-    double sweep(bool only_active) {
-        double largest = 0;
-        for (const Coordinate& c : single_)
-            if (!only_active || is_active(c)) largest = std::max(largest, step(c));
-        for (const Block& b : blocks_)
-            if (!only_active || std::any_of(b.members.begin(), b.members.end(), [&](auto& c) { return is_active(c); }))
-                largest = std::max(largest, step(b));
-        return largest;
-    }
-
-    bool is_active(const Coordinate& c) const { return w_[c.feature] + delta_[c.feature] != 0; }
 
     double value(int64_t e) const { return attributes_.value.empty() ? 1.0 : attributes_.value[e]; }
 

@@ -1,4 +1,4 @@
-"""The penalised quadratic model with groups: its minimum against CVXPY and its own conditions, in any number of threads."""
+"""The penalised quadratic model with groups: its minimum against CVXPY and its own conditions; same bits for all."""
 
 from __future__ import annotations
 
