@@ -9,6 +9,7 @@ using namespace parsimon;
 void bind_input(nb::module_& m);           // input_bindings.cpp
 void bind_maps(nb::module_& m);            // map_bindings.cpp
 void bind_chains(nb::module_& m);          // chain_bindings.cpp
+void bind_second_order(nb::module_& m);    // second_order_bindings.cpp
 void bind_chain_learners(nb::module_& m);  // chain_learner_bindings.cpp
 void bind_arborescences(nb::module_& m);   // arborescence_bindings.cpp
 void bind_arcs(nb::module_& m);            // arc_feature_bindings.cpp
@@ -25,6 +26,7 @@ NB_MODULE(_core, m) {
     bind_input(m);
     bind_maps(m);
     bind_chains(m);
+    bind_second_order(m);
     bind_chain_learners(m);
     bind_arborescences(m);
     bind_arcs(m);

@@ -20,6 +20,7 @@
 #include "chains/chain_posterior.hpp"
 #include "chains/chain_shape.hpp"
 #include "chains/chain_window.hpp"
+#include "chains/second_order_shape.hpp"
 #include "kernels/low_rank_quadratic.hpp"
 #include "kernels/screening.hpp"
 #include "maps/linear_map.hpp"

@@ -15,6 +15,9 @@ struct PartSums;
 struct ChainPosterior;  // chains/chain_posterior.hpp
 struct WindowWork;      // chains/chain_window.hpp
 struct LabelWindow;
+struct SecondOrderShape;  // chains/second_order_shape.hpp
+struct SecondOrderScores;
+struct SecondOrderSums;
 struct ScreenBatch;       // kernels/screening.hpp
 struct LowRankQuadratic;  // kernels/low_rank_quadratic.hpp
 struct PairedQuadratic;
@@ -52,6 +55,20 @@ struct Kernels {
     void (*tree_kbest)(const ChainShape&, const PartScores&, int32_t k, double* scores, int32_t* labels, int threads);
     bool (*tree_sample)(const ChainShape&, const PartScores&, uint64_t seed, int32_t n_draws, int32_t* labels,
                         int threads);
+
+    // The same for second-order chains, whose outputs are tags; `add` is false where a pair of tags is not there.
+    bool (*second_order_marginals)(const SecondOrderShape&, const SecondOrderScores&, double* log_z,
+                                   const SecondOrderSums& out, int threads);
+    void (*second_order_variances)(const SecondOrderShape&, const double* marginals, const SecondOrderSums& out,
+                                   int threads);
+    void (*second_order_score)(const SecondOrderShape&, const SecondOrderScores&, const int32_t* tags, double* out);
+    bool (*second_order_add)(const SecondOrderShape&, const int32_t* tags, double times, const SecondOrderSums& parts);
+    bool (*second_order_argmax)(const SecondOrderShape&, const SecondOrderScores&, double* best, int32_t* tags,
+                                int threads);
+    void (*second_order_kbest)(const SecondOrderShape&, const SecondOrderScores&, int32_t k, double* scores,
+                               int32_t* tags, int threads);
+    bool (*second_order_sample)(const SecondOrderShape&, const SecondOrderScores&, uint64_t seed, int32_t n_draws,
+                                int32_t* tags, int threads);
 
     // Marginals of the tokens in a window of one sequence (in `node`), and α of the tokens before and `right`, for
     // those of pairs (see ChainPosterior). Steps have the matrices and the single pairs of work.rows.

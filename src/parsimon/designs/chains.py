@@ -12,6 +12,7 @@ from parsimon._core import LinearMap, distinct_rows
 from parsimon.arrays import Array
 from parsimon.designs.feature_index import FeatureIndex
 from parsimon.designs.pairs import ChainDesign, Forbidden, PairDesign, SiblingDesign, TreeDesign
+from parsimon.designs.second_order import SecondOrderDesign, build_second_order
 from parsimon.features.observations import Observations
 from parsimon.structures.chain import Chain
 from parsimon.structures.label_schemes import Transitions
@@ -28,11 +29,15 @@ def build_chain(
     allowed: Transitions | None = None,
     threads: int = 1,
     workspace: Workspace | None = None,
-) -> tuple[PairDesign, Chain]:
+) -> tuple[PairDesign | SecondOrderDesign, Chain]:
     """The design and the structure of a batch of sequences, or of trees where observations have links.
 
     `allowed` says which labels may follow each other or, where steps come from siblings too, be below each other.
     """
+    if index.tags is not None:
+        return build_second_order(
+            observations, index, weights=weights, allowed=allowed, threads=threads, workspace=workspace
+        )
     rows, _ = observations.steps
     start, attributes, value, step_row = distinct_rows(rows.start, rows.index, rows.value)
     if len(start) == 1:  # no token, so no step; a chain has at least one kind of them
@@ -65,6 +70,8 @@ def _tree(kind: Callable[..., Tree], observations: Observations, design: PairDes
 
 def width(observations: Observations, index: FeatureIndex, allowed: Transitions | None) -> int:
     """How many numbers a token takes up while a structure is at work on it."""
+    if index.tags is not None:
+        return index.node.width + index.tags.pairs.n_labels
     if observations.first_sibling is None:
         return index.n_labels
     if allowed is None:

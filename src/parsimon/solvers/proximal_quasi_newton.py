@@ -56,6 +56,7 @@ FEW_PAIRS, FEW_REJECTIONS, MOST_REJECTIONS = 10, 3, 25
 LARGE_DAMPING, QUICKLY, SLOWLY = 12, 0.85, 0.98
 # All pairs take at most so many bytes (of which features of whole templates have millions), but there are always a few.
 MOST_BYTES, FEWEST_PAIRS = 1 << 29, 6
+DIVERGED = 1e6  # times as steep as at first: coordinate descent goes up where rounding has made B indefinite
 SHORTEST = 1e-3  # share of a Newton step on a face that is tried
 
 
@@ -187,6 +188,13 @@ class QuadraticModel:
         curvature = np.maximum(d - np.einsum("ij,ij->i", W, V), LEAST_CURVATURE * d)
         return cls(g, d, W, V, middle, curvature)
 
+    def without_pairs(self) -> QuadraticModel:
+        """The same with B = D."""
+        nothing = np.zeros((len(self.gradient), 0))
+        return replace(
+            self, columns=nothing, projected=nothing, middle=np.zeros((0, 0)), curvature=self.diagonal
+        )
+
     def slope(self, d: Array) -> Array:
         """g + B d."""
         out: Array = self.gradient + self.diagonal * d - self.projected @ (self.columns.T @ d)
@@ -237,6 +245,8 @@ def minimise(
         slope, remaining = left(d)
         if remaining <= tol * first:
             break
+        if not remaining <= DIVERGED * first and model.columns.shape[1]:
+            return minimise(model.without_pairs(), w, l1, tol=tol, rounds=rounds, sweeps=sweeps)
         d = step_on_face(model, w, l1, d, slope)
     return d
 
