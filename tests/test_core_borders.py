@@ -77,6 +77,16 @@ def with_number(array: Any, at: int, number: float) -> Any:
     return array
 
 
+def descend_groups(**changed: Any) -> int:
+    given: dict[str, Any] = {
+        **{name: np.ones(4) for name in ("gradient", "diagonal", "l1")},
+        **{"pairs": zeros(4, 2), "middle": np.eye(2), "inverse": np.eye(2), "w": zeros(4), "d": zeros(4)},
+        **{"start": longs(0, 2, 3), "member": longs(0, 1, 3), "strength": reals(1, 0)},
+        **{"tol": 0.1, "rounds": 2, "threads": 1, **changed},
+    }
+    return core.descend_groups(**given)
+
+
 def copies(**changed: Any) -> core.GroupCopies:
     given = {
         "start": longs(0, 2, 4),
@@ -329,6 +339,13 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("the strength of a group must be above zero", lambda: copies(strength=reals(1, np.inf))),
     ("the factor must be above zero", lambda: copies().rescale(0.0)),
     ("rho must be above zero", lambda: copies().norms(0.0)),
+    ("one number a weight", lambda: descend_groups(l1=zeros(3))),
+    (
+        "matrices must be rank × rank, and the rank two for every pair",
+        lambda: descend_groups(middle=zeros(3, 3)),
+    ),
+    ("there must be one strength a group", lambda: descend_groups(strength=reals(1))),
+    ("a member is out of range", lambda: descend_groups(member=longs(0, 1, 4))),
     ("rho must be above zero", lambda: copies().step(zeros(3), np.inf, 1.0, zeros(3), zeros(3), 1)),
     (
         "a feature is out of range",

@@ -18,6 +18,7 @@
 #include "kernels/screen_body.hpp"
 #include "chains/window_body.hpp"
 #include "kernels/quadratic_descent_body.hpp"
+#include "kernels/paired_rows_body.hpp"
 // clang-format on
 
 constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
@@ -44,5 +45,8 @@ constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
                         screen_pairs,
                         screen_nodes,
                         descend,
+                        paired_slopes,
+                        paired_moments,
+                        paired_products,
                         dot,
                         exponentials};

@@ -20,6 +20,7 @@ struct SecondOrderScores;
 struct SecondOrderSums;
 struct ScreenBatch;       // kernels/screening.hpp
 struct LowRankQuadratic;  // kernels/low_rank_quadratic.hpp
+struct PairedQuadratic;
 
 struct Kernels {
     const char* name;
@@ -83,6 +84,13 @@ struct Kernels {
     // Sweeps of coordinate descent on a quadratic with a diagonal plus low-rank matrix and an L1 norm; see
     // quadratic_descent_body.hpp.
     void (*descend)(const LowRankQuadratic&, const double* w, const double* l1, int sweeps, double* d, double* moment);
+
+    // Rows of W = [D S, Y], for some of a model's features; see paired_rows_body.hpp.
+    void (*paired_slopes)(const PairedQuadratic&, const int64_t* member, int64_t n, const double* p, const double* w,
+                          const double* x, double* out);
+    void (*paired_moments)(const PairedQuadratic&, const int64_t* member, int64_t n, const double* step, double* out);
+    void (*paired_products)(const PairedQuadratic&, const int64_t* member, int64_t n, const double* scale,
+                            const double* x, const double* slope, double* out);
 
     // A sum in a fixed order, whatever BLAS there is and however many threads it has.
     double (*dot)(const double* a, const double* b, int64_t n);

@@ -609,6 +609,24 @@ def descend(
 ) -> None:
     """Coordinate descent on a diagonal plus low-rank quadratic with an L1 norm."""
 
+def descend_groups(
+    gradient: _Float64,
+    diagonal: _Float64,
+    pairs: _Float64,
+    middle: _Float64,
+    inverse: _Float64,
+    w: _Float64,
+    l1: _Float64,
+    start: _Int64,
+    member: _Int64,
+    strength: _Float64,
+    tol: float,
+    rounds: int,
+    d: _Float64,
+    threads: int,
+) -> int:
+    """Block coordinate descent and Newton steps on such a quadratic with the norms of groups; the number of rounds."""
+
 def descend_coordinates(
     map: LinearMap,
     curvature: _Float64,

@@ -536,6 +536,25 @@ def vectors() -> Script:
                 zeros(2),
             ],
         ),
+        (
+            "descend_groups",
+            [
+                zeros(4),
+                np.ones(4),
+                np.ones((4, 2)),
+                np.eye(2),
+                np.eye(2),
+                zeros(4),
+                np.ones(4),
+                longs(0, 2, 3),
+                longs(0, 1, 3),
+                reals(1, 0),
+                1e-3,
+                Rounds(2),
+                zeros(4),
+                2,
+            ],
+        ),
     ]
 
 
