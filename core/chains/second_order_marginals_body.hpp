@@ -1,6 +1,6 @@
 // Second-order chains: their recursions are those of chains whose labels are pairs of tags, with another product for a
-// step; log Z and marginals. Included once per instruction set, inside a namespace, after chain_recursions_body.hpp; see
-// kernels.cpp.
+// step; log Z and marginals. Included once per instruction set, inside a namespace, after chain_recursions_body.hpp;
+// see kernels.cpp.
 
 // The scores of triples lifted into a semiring: for every tag b, a matrix from the pairs that end with b to those that
 // begin with b, rows padded; and its transpose. Stands where chain_recursions_body.hpp has a PairTable; the labels are
@@ -183,7 +183,8 @@ inline void add_triples_in_logs(const TripleTable& table, const double* left, co
         for (int64_t i = 0; i < pairs.n_into(b); ++i, cells += m, scores += m) {
             const double l = left[pairs.slot[pairs.pairs_into(b)[i]]];
             if (l == minus_infinity) continue;
-            for (int64_t j = 0; j < pairs.n_after(b); ++j) cells[j] += std::exp(l + scores[j] + right[pairs.block[b] + j]);
+            for (int64_t j = 0; j < pairs.n_after(b); ++j)
+                cells[j] += std::exp(l + scores[j] + right[pairs.block[b] + j]);
         }
     }
 }

@@ -22,15 +22,15 @@ namespace parsimon {
 // kept in *slots*: a block for every tag they begin with (and one for the beginning), padded to whole vectors.
 struct TagPairs {
     int64_t n_tags, n_pairs, n_triples, n_slots;
-    std::vector<int32_t> before, tag;      // [P]
-    std::vector<int32_t> slot;             // [P]
-    std::vector<int32_t> pair_at;          // [slots]; −1 for padding
-    std::vector<int32_t> number;           // [tags + 1][tags]: the pair, −1 for none; before = −1 comes first
-    std::vector<int64_t> first, last;      // [tags]: the pairs that begin with a tag
-    std::vector<int64_t> block;            // [tags]: their first slot
-    std::vector<int64_t> into_start;       // [tags + 1] into `into`
-    std::vector<int32_t> into, into_slot;  // pairs that end with a tag, ascending, and their slots
-    std::vector<int64_t> triple_start;     // [P]: the first triple of a pair
+    std::vector<int32_t> before, tag;        // [P]
+    std::vector<int32_t> slot;               // [P]
+    std::vector<int32_t> pair_at;            // [slots]; −1 for padding
+    std::vector<int32_t> number;             // [tags + 1][tags]: the pair, −1 for none; before = −1 comes first
+    std::vector<int64_t> first, last;        // [tags]: the pairs that begin with a tag
+    std::vector<int64_t> block;              // [tags]: their first slot
+    std::vector<int64_t> into_start;         // [tags + 1] into `into`
+    std::vector<int32_t> into, into_slot;    // pairs that end with a tag, ascending, and their slots
+    std::vector<int64_t> triple_start;       // [P]: the first triple of a pair
     std::vector<int64_t> forward, backward;  // [tags + 1]: where a tag's matrices begin, see TripleTable
     // Tags that some pairs end with and others begin with, in an order in which matrices of one size follow each other:
     // loops that are as long as the one before are quicker.

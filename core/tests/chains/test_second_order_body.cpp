@@ -46,8 +46,8 @@ struct Batch {
     }
 
     SecondOrderShape shape() const {
-        return {pairs, tags, paired, static_cast<int64_t>(weight.size()), offsets.data(), n_kinds, kind.data(),
-                weight.data()};
+        return {pairs,          tags,    paired,      static_cast<int64_t>(weight.size()),
+                offsets.data(), n_kinds, kind.data(), weight.data()};
     }
     SecondOrderScores scores() const { return {node.data(), triple.data()}; }
 
