@@ -5,6 +5,8 @@
 #include <string>
 
 #include "bindings/binding_arrays.hpp"
+#include "bindings/extractor_input.hpp"
+#include "base/threads.hpp"
 #include "input/columns.hpp"
 #include "input/extractor.hpp"
 #include "input/strings.hpp"
@@ -12,30 +14,6 @@
 using namespace parsimon;
 
 namespace {
-
-// What an extractor reads, checked.
-struct ExtractorInput {
-    std::vector<int64_t> offsets;
-    std::vector<Extractor::Input> inputs;
-    Extractor::Sequences sequences;
-
-    ExtractorInput(const In2<int32_t>& ids, const In2<int32_t>& before, const In2<int32_t>& after,
-                   const In<int64_t>& starts, int32_t skip, const Extractor& extractor)
-        : offsets(checked_offsets(starts, static_cast<int64_t>(ids.shape(1)))) {
-        require(static_cast<int64_t>(ids.shape(0)) >= extractor.n_inputs(),
-                "a template looks at an input that is not there");
-        require(skip >= 0, "the number of tokens to skip must not be negative");
-        require(before.shape(1) <= static_cast<size_t>(most_numbers), "the reach of templates is out of range");
-        require(before.shape(0) == ids.shape(0) && after.shape(0) == ids.shape(0) && before.shape(1) == after.shape(1)
-                    && before.shape(1) > 0,
-                "boundary values must be inputs × reach");
-        for (size_t i = 0; i < ids.shape(0); ++i)
-            inputs.push_back({ids.data() + i * ids.shape(1), before.data() + i * before.shape(1),
-                              after.data() + i * after.shape(1)});
-        sequences = {offsets.data(), static_cast<int64_t>(offsets.size()) - 1, static_cast<int32_t>(before.shape(1)),
-                     skip};
-    }
-};
 
 // The text of a string, in UTF-8.
 std::string_view text_of(nb::handle h) {
@@ -195,26 +173,55 @@ class ItemCollector {
     Csr rows_;
 };
 
+// Pieces of sequences are written side by side, once it is known how long each is.
 nb::bytes label_lines(const nb::bytes& block, const In<int64_t>& start, const In<int64_t>& end,
-                      const In<int32_t>& lengths, const In<int32_t>& labels, const std::vector<std::string>& names) {
+                      const In<int32_t>& lengths, const In<int32_t>& labels, const std::vector<std::string>& names,
+                      Threads threads) {
     require(start.size() == labels.size() && end.size() == labels.size(), "there must be one line a label");
     const auto size = static_cast<int64_t>(block.size());
-    std::string out;
-    out.reserve(block.size() + labels.size() * 8);
-    size_t t = 0;
+    std::vector<int64_t> offsets{0};
     for (size_t i = 0; i < lengths.size(); ++i) {
-        for (int32_t k = 0; k < lengths(i); ++k, ++t) {
-            require(t < labels.size() && start(t) >= 0 && start(t) <= end(t) && end(t) <= size,
-                    "a line is out of range");
-            require(labels(t) >= 0 && static_cast<size_t>(labels(t)) < names.size(), "a label is out of range");
-            out.append(block.c_str() + start(t), static_cast<size_t>(end(t) - start(t)));
-            out.push_back('\t');
-            out.append(names[labels(t)]);
-            out.push_back('\n');
-        }
-        out.push_back('\n');
+        require(lengths(i) >= 0, "a length is negative");
+        offsets.push_back(offsets.back() + lengths(i));
     }
-    return nb::bytes(out.data(), out.size());
+    require(offsets.back() <= static_cast<int64_t>(labels.size()), "a line is out of range");
+    const auto cuts = balanced_cuts(offsets.data(), static_cast<int64_t>(lengths.size()), 64);
+    const auto n_pieces = static_cast<int64_t>(cuts.size()) - 1;
+    std::vector<int64_t> at(n_pieces + 1, 0);  // where each piece begins in the output
+    const char* text = block.c_str();
+    {
+        nb::gil_scoped_release free;
+        parallel_for(n_pieces, threads, [&](int64_t p, int) {
+            int64_t bytes = cuts[p + 1] - cuts[p];
+            for (int64_t t = offsets[cuts[p]]; t < offsets[cuts[p + 1]]; ++t) {
+                require(start(t) >= 0 && start(t) <= end(t) && end(t) <= size, "a line is out of range");
+                require(labels(t) >= 0 && static_cast<size_t>(labels(t)) < names.size(), "a label is out of range");
+                bytes += end(t) - start(t) + static_cast<int64_t>(names[labels(t)].size()) + 2;
+            }
+            at[p + 1] = bytes;
+        });
+    }
+    for (int64_t p = 0; p < n_pieces; ++p) at[p + 1] += at[p];
+    const nb::bytes out = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, at.back()));
+    if (!out.is_valid()) throw std::bad_alloc();
+    char* written = PyBytes_AS_STRING(out.ptr());
+    {
+        nb::gil_scoped_release free;
+        parallel_for(n_pieces, threads, [&](int64_t p, int) {
+            char* to = written + at[p];
+            for (int64_t i = cuts[p]; i < cuts[p + 1]; ++i) {
+                for (int64_t t = offsets[i]; t < offsets[i + 1]; ++t) {
+                    to = std::copy(text + start(t), text + end(t), to);
+                    *to++ = '\t';
+                    const std::string& name = names[labels(t)];
+                    to = std::copy(name.begin(), name.end(), to);
+                    *to++ = '\n';
+                }
+                *to++ = '\n';
+            }
+        });
+    }
+    return out;
 }
 
 }  // namespace
@@ -290,15 +297,16 @@ void bind_input(nb::module_& m) {
         // Returns None, or (line, what is wrong).
         .def(
             "feed",
-            [](ColumnReader& r, const nb::bytes& block) -> std::optional<std::pair<int64_t, std::string>> {
+            [](ColumnReader& r, const nb::bytes& block,
+               Threads threads) -> std::optional<std::pair<int64_t, std::string>> {
                 try {
                     const std::string_view text(block.c_str(), block.size());
                     nb::gil_scoped_release free;
-                    r.feed(text);
+                    r.feed(text, threads);
                 } catch (const ColumnError& e) { return std::pair{e.line, std::string(e.what())}; }
                 return std::nullopt;
             },
-            "block"_a)
+            "block"_a, "threads"_a = 1)
         .def("finish",
              [](ColumnReader& r) -> std::optional<std::pair<int64_t, std::string>> {
                  try {
@@ -322,7 +330,7 @@ void bind_input(nb::module_& m) {
             return nb::make_tuple(to_numpy(std::vector<int64_t>(r.line_start())),
                                   to_numpy(std::vector<int64_t>(r.line_end())));
         });
-    m.def("label_lines", &label_lines, "block"_a, "start"_a, "end"_a, "lengths"_a, "labels"_a, "names"_a,
+    m.def("label_lines", &label_lines, "block"_a, "start"_a, "end"_a, "lengths"_a, "labels"_a, "names"_a, "threads"_a = 1,
           "The lines of a block with a label appended to each, sequences separated by blank lines.");
 
     m.def(

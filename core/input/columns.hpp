@@ -1,6 +1,7 @@
 // The column reader: text in blocks of bytes → interned columns. No object per token.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/threads.hpp"
 #include "input/strings.hpp"
 
 namespace parsimon {
@@ -61,7 +63,12 @@ class ColumnReader {
         : strings_(strings), separator_(separator), comment_(std::move(comment)), keep_lines_(keep_lines),
           learn_(learn), wanted_(wanted ? wanted : std::numeric_limits<int32_t>::max()) {}
 
-    // Takes a block; only whole lines are read, the rest waits for the next block.
+    // Takes a block; only whole lines are read, the rest waits for the next block. Where no strings are learnt, threads
+    // read pieces of it side by side.
+    void feed(std::string_view block, int threads) {
+        if (learn_ || threads < 2 || !pending_.empty() || open_ || !feed_pieces(block, threads)) feed(block);
+    }
+
     void feed(std::string_view block) {
         std::string_view rest = block;
         if (!pending_.empty()) {
@@ -76,7 +83,7 @@ class ColumnReader {
             rest.remove_prefix(end + 1);
         }
         for (size_t end; (end = rest.find('\n')) != std::string_view::npos; rest.remove_prefix(end + 1))
-            line(rest.substr(0, end), rest.data() - block.data());
+            line(rest.substr(0, end), base_ + (rest.data() - block.data()));
         pending_.assign(rest);
     }
 
@@ -106,6 +113,53 @@ class ColumnReader {
     const std::vector<int64_t>& line_end() const { return line_end_; }
 
   private:
+    // Whole sequences, in as many pieces as there are threads. False, and nothing is read, if anything is wrong with
+    // any: line by line it will be found out what.
+    bool feed_pieces(std::string_view block, int threads) {
+        std::vector<size_t> cuts{0};
+        for (int p = 1; p < threads; ++p) {
+            const size_t near = std::max(cuts.back(), block.size() / threads * p), cut = block.find("\n\n", near);
+            if (cut != std::string_view::npos && cut + 2 > cuts.back() && cut - cuts.back() >= least_piece)
+                cuts.push_back(cut + 2);
+        }
+        if (cuts.size() == 1) return false;
+        cuts.push_back(block.size());
+        std::vector<ColumnReader> pieces;
+        for (size_t p = 0; p + 1 < cuts.size(); ++p) {
+            pieces.emplace_back(strings_, separator_, comment_, keep_lines_, false, wanted_);
+            pieces[p].n_columns_ = n_columns_;
+            pieces[p].base_ = static_cast<int64_t>(cuts[p]);
+            pieces[p].line_number_ = p ? 1 : line_number_;  // only the first line of all may have a byte order mark
+        }
+        try {
+            parallel_for(static_cast<int64_t>(pieces.size()), threads, [&](int64_t p, int) {
+                pieces[p].feed(block.substr(cuts[p], cuts[p + 1] - cuts[p]));
+            });
+        } catch (const ColumnError&) { return false; }
+        int32_t known = n_columns_;
+        for (const ColumnReader& piece : pieces) {
+            if (known && piece.n_columns_ && piece.n_columns_ != known) return false;
+            if (!known) known = piece.n_columns_;
+        }
+        for (size_t p = 0; p < pieces.size(); ++p) take(pieces[p], p ? 1 : line_number_);
+        return true;
+    }
+
+    // What follows on what has been read; the other began to count lines at `first`.
+    void take(ColumnReader& other, int64_t first) {
+        if (!n_columns_ && other.n_columns_) {
+            n_columns_ = other.n_columns_;
+            first_line_ = line_number_ + other.first_line_ - first;
+        }
+        line_number_ += other.line_number_ - first;
+        ids_.insert(ids_.end(), other.ids_.begin(), other.ids_.end());
+        lengths_.insert(lengths_.end(), other.lengths_.begin(), other.lengths_.end());
+        line_start_.insert(line_start_.end(), other.line_start_.begin(), other.line_start_.end());
+        line_end_.insert(line_end_.end(), other.line_end_.begin(), other.line_end_.end());
+        open_ = other.open_;
+        pending_ = std::move(other.pending_);
+    }
+
     void end_sequence() {
         if (open_) lengths_.push_back(open_);
         open_ = 0;
@@ -181,6 +235,8 @@ class ColumnReader {
         ids_.push_back(id);
     }
 
+    static constexpr size_t least_piece = 1 << 14;  // bytes
+
     StringTable& strings_;
     char separator_;
     std::string comment_;
@@ -190,6 +246,7 @@ class ColumnReader {
     int32_t n_columns_ = 0;
     int64_t line_number_ = 0, first_line_ = 0;
     int32_t open_ = 0;
+    int64_t base_ = 0;  // where what is read begins in the block
     std::vector<int32_t> ids_, lengths_;
     std::vector<int64_t> line_start_, line_end_;
 };

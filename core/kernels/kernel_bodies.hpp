@@ -15,6 +15,7 @@
 #include "chains/tree_decoding_body.hpp"
 #include "kernels/screen_body.hpp"
 #include "chains/window_body.hpp"
+#include "chains/labelling_body.hpp"
 #include "kernels/quadratic_descent_body.hpp"
 // clang-format on
 
@@ -32,6 +33,9 @@ constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
                         tree_kbest,
                         tree_sample,
                         chain_window,
+                        template_scores,
+                        template_labels,
+                        template_marginals,
                         screen_pairs,
                         screen_nodes,
                         descend,

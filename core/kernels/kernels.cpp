@@ -20,6 +20,8 @@
 #include "chains/chain_posterior.hpp"
 #include "chains/chain_shape.hpp"
 #include "chains/chain_window.hpp"
+#include "chains/label_step.hpp"
+#include "input/template_weights.hpp"
 #include "kernels/low_rank_quadratic.hpp"
 #include "kernels/screening.hpp"
 #include "maps/linear_map.hpp"

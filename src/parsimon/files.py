@@ -13,7 +13,6 @@ import errno
 import io
 import os
 import re
-import secrets
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -160,7 +159,7 @@ def probe(path: Path) -> None:
 def _opened(target: Path, mode: int) -> tuple[Path, int]:
     """A new temporary file that is locked."""
     while True:
-        temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(4)}.tmp")
+        temporary = target.with_name(f"{_prefix(target)}{os.urandom(4).hex()}.tmp")
         file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), mode)
         _lock(file, wait=True)
         if os.fstat(file).st_nlink:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+
 import click
 
 from parsimon import __version__
-from parsimon.cli.commands.evaluate import evaluate
-from parsimon.cli.commands.explain import explain
-from parsimon.cli.commands.inspect import inspect
-from parsimon.cli.commands.predict import predict
-from parsimon.cli.commands.presets import presets
-from parsimon.cli.commands.sample import sample
-from parsimon.cli.commands.train import train
 from parsimon.cli.failures import Program
 from parsimon.cli.options import CONTEXT
 
@@ -32,7 +28,36 @@ Examples:
 """
 
 
-@click.group(cls=Program, context_settings=CONTEXT, epilog=EXAMPLES)
+class Commands(MutableMapping[str, click.Command]):
+    """All commands by name; the file of each is loaded when somebody asks for it."""
+
+    def __init__(self, *names: str) -> None:
+        self._known: dict[str, click.Command | None] = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> click.Command:
+        command = self._known[name]
+        if command is None:
+            command = getattr(import_module(f"parsimon.cli.commands.{name}"), name)
+            self._known[name] = command
+        return command
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._known[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+COMMANDS = Commands("train", "predict", "evaluate", "inspect", "explain", "sample", "presets")
+
+
+@click.group(cls=Program, context_settings=CONTEXT, epilog=EXAMPLES, commands=COMMANDS)
 @click.version_option(__version__, "--version", prog_name="parsimon", message="%(prog)s %(version)s")
 def program() -> None:
     """Learn small structured predictors, use them, and look into them.
@@ -43,10 +68,6 @@ def program() -> None:
     column files with a column of parents, or are web pages. Tables are CSV files with names in the first line.
     '-' stands for standard input.
     """
-
-
-for command in (train, predict, evaluate, inspect, explain, sample, presets):
-    program.add_command(command)
 
 
 def main() -> None:

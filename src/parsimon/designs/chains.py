@@ -12,7 +12,7 @@ from parsimon._core import LinearMap, distinct_rows
 from parsimon.arrays import Array
 from parsimon.designs.feature_index import FeatureIndex
 from parsimon.designs.pairs import ChainDesign, Forbidden, PairDesign, SiblingDesign, TreeDesign
-from parsimon.features.observations import Observations
+from parsimon.features.observations import Observations, Rows
 from parsimon.structures.chain import Chain
 from parsimon.structures.label_schemes import Transitions
 from parsimon.structures.sibling_tree import SiblingTree
@@ -28,16 +28,19 @@ def build_chain(
     allowed: Transitions | None = None,
     threads: int = 1,
     workspace: Workspace | None = None,
+    scored: bool = False,
 ) -> tuple[PairDesign, Chain]:
     """The design and the structure of a batch of sequences, or of trees where observations have links.
 
-    `allowed` says which labels may follow each other or, where steps come from siblings too, be below each other.
+    `allowed` says which labels may follow each other or, where steps come from siblings too, be below each other. With
+    `scored`, scores of tokens come from elsewhere, and the design has no attributes of tokens.
     """
     rows, _ = observations.steps
     start, attributes, value, step_row = distinct_rows(rows.start, rows.index, rows.value)
     if len(start) == 1:  # no token, so no step; a chain has at least one kind of them
         start = np.zeros(2, np.int64)
-    node = LinearMap(observations.node.start, observations.node.index, observations.node.value, index.node)
+    tokens = Rows.identical(observations.n_tokens, 0) if scored else observations.node
+    node = LinearMap(tokens.start, tokens.index, tokens.value, index.node)
     steps = LinearMap(start, attributes, value, index.pair)
     shared: dict[str, Any] = {"threads": threads, "workspace": workspace}
     if observations.first_sibling is not None:

@@ -328,19 +328,20 @@ class ColumnFile:
         self.strings = strings if strings is not None else StringTable()
         self.frozen = frozen  # strings that are not in the table become −1 instead of being added
         self.wanted = wanted  # the number of leading columns to read; 0 for all
+        self.threads = 1  # that read blocks, if no strings are added
 
     def read(self) -> Columns:
         """The whole file as one set of columns."""
         reader = self._reader(keep_lines=False)
         for block in self.blocks():
-            self._check(reader.feed(block))
+            self._check(reader.feed(block, self.threads))
         self._check(reader.finish())
         return Columns(reader.columns(), reader.lengths(), self.strings)
 
     def __iter__(self) -> Iterator[tuple[Columns, bytes, tuple[IntArray, IntArray]]]:
         reader = self._reader(keep_lines=True)
         for block in whole_sequences(self.blocks(), self.name):
-            self._check(reader.feed(block))
+            self._check(reader.feed(block, self.threads))
             self._check(reader.finish())
             yield Columns(reader.columns(), reader.lengths(), self.strings), block, reader.lines()
             reader.clear()
