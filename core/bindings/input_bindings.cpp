@@ -1,5 +1,6 @@
 // What Python sees of the core's part for what is read: strings, columns, feature dictionaries, template expansion.
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -173,6 +174,13 @@ class ItemCollector {
     Csr rows_;
 };
 
+// Copies n bytes; sixteen at once where so many may be read and written.
+char* copied(const char* from, int64_t n, int64_t readable, char* to, const char* last) {
+    if (n <= 16 && readable >= 16 && last - to >= 16) std::memcpy(to, from, 16);
+    else std::memcpy(to, from, static_cast<size_t>(n));
+    return to + n;
+}
+
 // Pieces of sequences are written side by side, once it is known how long each is.
 nb::bytes label_lines(const nb::bytes& block, const In<int64_t>& start, const In<int64_t>& end,
                       const In<int32_t>& lengths, const In<int32_t>& labels, const std::vector<std::string>& names,
@@ -187,6 +195,13 @@ nb::bytes label_lines(const nb::bytes& block, const In<int64_t>& start, const In
     require(offsets.back() <= static_cast<int64_t>(labels.size()), "a line is out of range");
     const auto cuts = balanced_cuts(offsets.data(), static_cast<int64_t>(lengths.size()), 64);
     const auto n_pieces = static_cast<int64_t>(cuts.size()) - 1;
+    std::vector<std::string> tails;  // what is added to lines, with room for sixteen bytes
+    std::vector<int64_t> tail_length;
+    for (const std::string& name : names) {
+        tails.push_back("\t" + name + "\n");
+        tail_length.push_back(static_cast<int64_t>(tails.back().size()));
+        tails.back().resize(std::max<size_t>(tails.back().size(), 16));
+    }
     std::vector<int64_t> at(n_pieces + 1, 0);  // where each piece begins in the output
     const char* text = block.c_str();
     {
@@ -196,7 +211,7 @@ nb::bytes label_lines(const nb::bytes& block, const In<int64_t>& start, const In
             for (int64_t t = offsets[cuts[p]]; t < offsets[cuts[p + 1]]; ++t) {
                 require(start(t) >= 0 && start(t) <= end(t) && end(t) <= size, "a line is out of range");
                 require(labels(t) >= 0 && static_cast<size_t>(labels(t)) < names.size(), "a label is out of range");
-                bytes += end(t) - start(t) + static_cast<int64_t>(names[labels(t)].size()) + 2;
+                bytes += end(t) - start(t) + tail_length[labels(t)];
             }
             at[p + 1] = bytes;
         });
@@ -208,14 +223,12 @@ nb::bytes label_lines(const nb::bytes& block, const In<int64_t>& start, const In
     {
         nb::gil_scoped_release free;
         parallel_for(n_pieces, threads, [&](int64_t p, int) {
-            char* to = written + at[p];
+            char *to = written + at[p], *const last = written + at[p + 1];
             for (int64_t i = cuts[p]; i < cuts[p + 1]; ++i) {
                 for (int64_t t = offsets[i]; t < offsets[i + 1]; ++t) {
-                    to = std::copy(text + start(t), text + end(t), to);
-                    *to++ = '\t';
-                    const std::string& name = names[labels(t)];
-                    to = std::copy(name.begin(), name.end(), to);
-                    *to++ = '\n';
+                    to = copied(text + start(t), end(t) - start(t), size - start(t), to, last);
+                    const std::string& tail = tails[labels(t)];
+                    to = copied(tail.data(), tail_length[labels(t)], static_cast<int64_t>(tail.size()), to, last);
                 }
                 *to++ = '\n';
             }
@@ -330,6 +343,10 @@ void bind_input(nb::module_& m) {
             return nb::make_tuple(to_numpy(std::vector<int64_t>(r.line_start())),
                                   to_numpy(std::vector<int64_t>(r.line_end())));
         });
+    m.def(
+        "count_lines",
+        [](const nb::bytes& block) { return std::count(block.c_str(), block.c_str() + block.size(), '\n'); },
+        "block"_a, "How many lines end in a block.");
     m.def("label_lines", &label_lines, "block"_a, "start"_a, "end"_a, "lengths"_a, "labels"_a, "names"_a, "threads"_a = 1,
           "The lines of a block with a label appended to each, sequences separated by blank lines.");
 

@@ -6,46 +6,59 @@
 struct SeenSequence {
     std::vector<int32_t> codes;    // [inputs][places]
     std::vector<int32_t> records;  // [places]
-    std::vector<double> scores;    // [margin + length + margin][stride]
+    std::vector<uint64_t> keys;    // [places]
+    std::vector<double> scores;    // [margin + length + margin][stride], from a multiple of 32 bytes on
     std::vector<double> alpha;     // [length][stride]
     std::vector<uint64_t> left;    // [length][words of bits]: labels that may be on a best path
     std::vector<double> packed, right;
     Lattice lattice;
 };
 
-inline void add_record(const TemplateWeights& weights, const TemplateWeights::Shape& shape, int32_t record, double* to) {
+inline void add_record(const TemplateWeights::Shape& shape, int32_t record, double* to) {
     for (const TemplateWeights::Entry *e = shape.begin(record), *end = shape.end(record); e < end; ++e)
-        to[e->at] += e->weight;
-    if (!shape.has_rows()) return;
-    const int64_t S = weights.stride();
-    for (const TemplateWeights::Row *r = shape.rows_begin(record), *end = shape.rows_end(record); r < end; ++r) {
-        const double* row = weights.row(r->first);
-        double* sum = to + r->at;
-        for (int64_t y = 0; y < S; y += 4) store(sum + y, load(sum + y) + load(row + y));
-    }
+        store(to + e->at, load(to + e->at) + load(e->weight));
 }
 
 // The records of a shape at `n` places; code[k] are the codes of the k-th cell at the first place and on.
-inline void find_records(const TemplateWeights::Shape& shape, const int32_t* const* code, int64_t n, int32_t* record) {
-    const size_t arity = shape.cells.size();
-    if (arity == 1) {
-        for (int64_t p = 0; p < n; ++p) record[p] = shape.direct(code[0][p]);
+inline void find_records(const TemplateWeights::Shape& shape, const int32_t* const* code, int64_t n,
+                         std::vector<uint64_t>& keys, int32_t* record) {
+    if (static_cast<int64_t>(keys.size()) < n) keys.resize(n);
+    uint64_t* key = keys.data();
+    for (int64_t p = 0; p < n; ++p) key[p] = static_cast<uint64_t>(code[0][p]);
+    for (size_t k = 1; k < shape.cells.size(); ++k) {
+        const uint64_t factor = shape.factor[k];
+        for (int64_t p = 0; p < n; ++p) key[p] += factor * static_cast<uint64_t>(code[k][p]);
+    }
+    if (shape.is_direct()) {
+        const int32_t* direct = shape.direct();
+        for (int64_t p = 0; p < n; ++p) record[p] = direct[key[p]];
         return;
     }
     for (int64_t p = 0; p < n; ++p) {
-        uint64_t key = 0;
-        bool known = true;
-        for (size_t k = 0; k < arity; ++k) {
-            key += shape.factor[k] * static_cast<uint64_t>(code[k][p]);
-            known &= code[k][p] != 0;
-        }
-        if (shape.is_direct()) {
-            record[p] = shape.direct(key);
-            continue;
-        }
-        const uint64_t hash = shape.hash(key);
-        record[p] = known && shape.maybe(hash) ? shape.find(key, hash) : 0;
+        const uint64_t hash = shape.hash(key[p]);
+        record[p] = shape.maybe(hash) ? shape.find(key[p], hash) : 0;
     }
+}
+
+// What all tokens have, and what there is in tables. Codes are those of each input at the first token and on.
+inline void add_tables(const TemplateWeights& weights, const int32_t* codes, int64_t width, int64_t length,
+                       double* scores) {
+    const int64_t S = weights.stride();
+    const auto& tables = weights.tables();
+    with_row_sum(S, [&](auto type) {
+        using Sum = typename decltype(type)::type;
+        for (int64_t t = 0; t < length; ++t) {
+            Sum sum(S, scores + t * S);
+            sum.add(1.0, weights.constant());
+            for (const TemplateWeights::Table& table : tables) {
+                const int32_t* code = codes + table.input * width + t;
+                const int64_t first = code[table.offset];
+                const int64_t row = table.offset == table.other ? first : first * table.n_codes + code[table.other];
+                sum.add(1.0, table.rows.data() + row * S);
+            }
+            sum.put();
+        }
+    });
 }
 
 // Scores of one sequence; rows of `stride` numbers, which end in zeros.
@@ -56,7 +69,7 @@ inline double* seen_scores(const TemplateWeights& weights, const SeenTokens& see
     const auto n_inputs = static_cast<int64_t>(seen.inputs.size());
     if (static_cast<int64_t>(own.codes.size()) < n_inputs * width) own.codes.resize(n_inputs * width);
     if (static_cast<int64_t>(own.records.size()) < width) own.records.resize(width);
-    const int64_t n_scores = (length + 2 * weights.margin()) * S;
+    const int64_t n_scores = (length + 2 * weights.margin()) * S + 4;
     if (static_cast<int64_t>(own.scores.size()) < n_scores) own.scores.resize(n_scores);
     for (int64_t v = 0; v < weights.extractor().n_inputs(); ++v) {
         if (!weights.is_seen(v)) continue;
@@ -67,18 +80,19 @@ inline double* seen_scores(const TemplateWeights& weights, const SeenTokens& see
         for (int64_t p = length; p < width - left; ++p)
             codes[p] = weights.code(v, seen.sequences.at(input, begin, length, p));
     }
-    double* scores = own.scores.data() + weights.margin() * S;
-    for (int64_t t = 0; t < length; ++t) std::copy_n(weights.constant(), S, scores + t * S);
+    const auto place = reinterpret_cast<uintptr_t>(own.scores.data()) / sizeof(double);
+    double* scores = own.scores.data() + (4 - place % 4) % 4 + weights.margin() * S;
+    add_tables(weights, own.codes.data() + left, width, length, scores);
     thread_local std::vector<const int32_t*> code;
     for (const TemplateWeights::Shape& shape : weights.shapes()) {
         code.clear();
         for (const TemplateWeights::Cell& cell : shape.cells)
             code.push_back(own.codes.data() + cell.input * width + left + shape.lowest + cell.offset);
         const int64_t n = length + shape.highest - shape.lowest;
-        find_records(shape, code.data(), n, own.records.data());
+        find_records(shape, code.data(), n, own.keys, own.records.data());
         double* to = scores + shape.lowest * S;
         for (int64_t p = 0; p < n; ++p)
-            if (own.records[p]) add_record(weights, shape, own.records[p], to + p * S);
+            if (own.records[p]) add_record(shape, own.records[p], to + p * S);
     }
     for (const int32_t j : weights.others())
         for (int64_t t = 0; t < length; ++t) {
@@ -126,68 +140,131 @@ inline void forbid(const LabelStep& step, const int32_t* given, int64_t length, 
             if (y != given[t]) scores[t * S + y] = minus_infinity;
 }
 
-// What comparisons say of 64 numbers, a bit each; compare(j) compares the four from j on.
+// A row of α in registers: W vectors of four. With more labels than that, in memory.
+template <int W>
+struct AlphaRow {
+    Lanes lanes[W];
+
+    explicit AlphaRow(int64_t) {}
+    static constexpr int64_t size() { return W; }
+    Lanes& operator[](int64_t j) { return lanes[j]; }
+    const Lanes& operator[](int64_t j) const { return lanes[j]; }
+};
+struct LongAlphaRow {
+    std::vector<Lanes> lanes;
+
+    explicit LongAlphaRow(int64_t stride) : lanes(stride / 4) {}
+    int64_t size() const { return static_cast<int64_t>(lanes.size()); }
+    Lanes& operator[](int64_t j) { return lanes[j]; }
+    const Lanes& operator[](int64_t j) const { return lanes[j]; }
+};
+
+// Calls body(row type) with the right size for the stride.
+template <class Body>
+void with_alpha_row(int64_t stride, Body&& body) {
+    switch (stride / 4) {
+        case 1: body(std::type_identity<AlphaRow<1>>()); break;
+        case 2: body(std::type_identity<AlphaRow<2>>()); break;
+        case 3: body(std::type_identity<AlphaRow<3>>()); break;
+        case 4: body(std::type_identity<AlphaRow<4>>()); break;
+        case 5: body(std::type_identity<AlphaRow<5>>()); break;
+        case 6: body(std::type_identity<AlphaRow<6>>()); break;
+        case 7: body(std::type_identity<AlphaRow<7>>()); break;
+        case 8: body(std::type_identity<AlphaRow<8>>()); break;
+        default: body(std::type_identity<LongAlphaRow>());
+    }
+}
+
+// What comparisons say of 64 numbers, a bit each; compare(j) compares the j-th four.
 template <class Compare>
-uint64_t bits_of(int64_t first, int64_t stride, Compare&& compare) {
+uint64_t bits_of(int64_t first, int64_t size, Compare&& compare) {
     LaneBits found{0, 0, 0, 0}, bit{1, 2, 4, 8};
-    for (int64_t j = first; j < std::min(first + 64, stride); j += 4) {
+    const int64_t end = std::min(first + 16, size);
+#pragma GCC unroll 8
+    for (int64_t j = first; j < end; ++j) {
         found |= reinterpret_cast<LaneBits>(compare(j)) & bit;
         bit <<= 4;
     }
     return (found[0] | found[1]) | (found[2] | found[3]);
 }
 
-inline int64_t place_of_largest(const double* values, int64_t stride) {
-    Lanes high = load(values);
-    for (int64_t j = 4; j < stride; j += 4) high = larger(high, load(values + j));
+template <class Row>
+int64_t place_of_largest(const Row& row) {
+    Lanes high = row[0];
+#pragma GCC unroll 8
+    for (int64_t j = 1; j < row.size(); ++j) high = larger(high, row[j]);
     const Lanes largest = spread(std::max(std::max(high[0], high[1]), std::max(high[2], high[3])));
-    for (int64_t first = 0;; first += 64) {
-        const uint64_t bits = bits_of(first, stride, [&](int64_t j) { return load(values + j) == largest; });
-        if (bits || first + 64 >= stride) return bits ? first + std::countr_zero(bits) : 0;
+    for (int64_t first = 0; first < row.size(); first += 16) {
+        const uint64_t bits = bits_of(first, row.size(), [&](int64_t j) { return row[j] == largest; });
+        if (bits) return 4 * first + std::countr_zero(bits);
+    }
+    return 0;
+}
+
+// α of all tokens, and which labels of each may be on a best path to the next. What is left of the last is returned.
+template <class Row>
+int64_t best_forward(const LabelStep& step, const double* scores, int64_t length, double* alpha, uint64_t* left) {
+    const int64_t S = step.stride, words = (S + 63) / 64;
+    Row now(S), next(S);
+    const int64_t size = now.size();
+#pragma GCC unroll 8
+    for (int64_t j = 0; j < size; ++j) now[j] = load(scores + 4 * j) + load(step.padding.data() + 4 * j);
+    for (int64_t t = 1;; ++t, alpha += S, left += words) {
+#pragma GCC unroll 8
+        for (int64_t j = 0; j < size; ++j) store(alpha + 4 * j, now[j]);
+        const int64_t best = place_of_largest(now);
+        if (t == length) return best;
+        const double limit = alpha[best] - LabelStep::rounding * (std::fabs(alpha[best]) + 1);
+        const double* gap = step.gap_of(best);
+        const double* into = step.into.data() + best * S;
+        const Lanes from_best = spread(alpha[best]);
+#pragma GCC unroll 8
+        for (int64_t j = 0; j < size; ++j) next[j] = from_best + load(into + 4 * j);
+        for (int64_t word = 0; word < words; ++word) {
+            uint64_t bits = bits_of(word * 16, size, [&](int64_t j) {
+                return now[j] + load(gap + 4 * j) > spread(limit);
+            });
+            const uint64_t own = best / 64 == word ? uint64_t{1} << best % 64 : 0;
+            left[word] = bits | own;
+            for (bits &= ~own; bits; bits &= bits - 1) {
+                const int64_t x = word * 64 + std::countr_zero(bits);
+                into = step.into.data() + x * S;
+                const Lanes before = spread(alpha[x]);
+#pragma GCC unroll 8
+                for (int64_t j = 0; j < size; ++j) next[j] = larger(next[j], before + load(into + 4 * j));
+            }
+        }
+#pragma GCC unroll 8
+        for (int64_t j = 0; j < size; ++j) now[j] = next[j] + load(scores + t * S + 4 * j);
     }
 }
 
 // Viterbi over few labels: those that the best one of their token leaves in question (see LabelStep).
 inline bool best_labels(const LabelStep& step, const double* scores, int64_t length, SeenSequence& own,
                         int32_t* labels) {
-    const int64_t Y = step.n_labels, S = step.stride, words = (S + 63) / 64;
+    const int64_t S = step.stride, words = (S + 63) / 64;
     if (static_cast<int64_t>(own.alpha.size()) < length * S) own.alpha.resize(length * S);
     if (static_cast<int64_t>(own.left.size()) < length * words) own.left.resize(length * words);
-    double* alpha = own.alpha.data();
-    std::copy_n(scores, Y, alpha);
-    std::fill(alpha + Y, alpha + S, minus_infinity);
-    for (int64_t t = 1; t < length; ++t, alpha += S) {
-        uint64_t* left = own.left.data() + (t - 1) * words;
-        double* next = alpha + S;
-        for (int64_t j = 0; j < S; j += 4) store(next + j, spread(minus_infinity));
-        const int64_t best = place_of_largest(alpha, S);
-        const double limit = alpha[best] - LabelStep::rounding * (std::fabs(alpha[best]) + 1);
-        const double* gap = step.gap.empty() ? nullptr : step.gap.data() + best * S;
-        for (int64_t word = 0; word < words; ++word) {
-            uint64_t bits = bits_of(word * 64, S, [&](int64_t j) {
-                return gap ? load(alpha + j) + load(gap + j) > spread(limit) : load(alpha + j) > spread(minus_infinity);
-            });
-            if (best / 64 == word) bits |= uint64_t{1} << best % 64;
-            left[word] = bits;
-            for (; bits; bits &= bits - 1) {
-                const int64_t x = word * 64 + std::countr_zero(bits);
-                const double* into = step.into.data() + x * S;
-                const Lanes before = spread(alpha[x]);
-                for (int64_t j = 0; j < S; j += 4) store(next + j, larger(load(next + j), before + load(into + j)));
-            }
-        }
-        for (int64_t j = 0; j < S; j += 4) store(next + j, load(next + j) + load(scores + t * S + j));
-    }
-    int64_t y = place_of_largest(alpha, S);
+    int64_t y = 0;
+    with_alpha_row(S, [&](auto type) {
+        using Row = typename decltype(type)::type;
+        y = best_forward<Row>(step, scores, length, own.alpha.data(), own.left.data());
+    });
+    const double* alpha = own.alpha.data() + (length - 1) * S;
     if (!(alpha[y] > minus_infinity)) return false;
     for (int64_t t = length - 1;; --t) {
         labels[t] = static_cast<int32_t>(y);
         if (t == 0) return true;
         alpha -= S;
+        const uint64_t* left = own.left.data() + (t - 1) * words;
+        if (words == 1 && !(left[0] & (left[0] - 1))) {  // one label is left
+            y = std::countr_zero(left[0]);
+            continue;
+        }
         int64_t from = -1;
         double highest = minus_infinity;
         for (int64_t word = 0; word < words; ++word)
-            for (uint64_t bits = own.left[(t - 1) * words + word]; bits; bits &= bits - 1) {
+            for (uint64_t bits = left[word]; bits; bits &= bits - 1) {
                 const int64_t x = word * 64 + std::countr_zero(bits);
                 const double score = alpha[x] + step.into[x * S + y];
                 if (from < 0 || score > highest) from = x, highest = score;

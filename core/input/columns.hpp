@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -71,6 +73,7 @@ class ColumnReader {
 
     void feed(std::string_view block) {
         std::string_view rest = block;
+        readable_ = nullptr;
         if (!pending_.empty()) {
             const size_t end = rest.find('\n');
             if (end == std::string_view::npos) {
@@ -82,8 +85,10 @@ class ColumnReader {
             pending_.clear();
             rest.remove_prefix(end + 1);
         }
+        readable_ = block.data() + block.size();
         for (size_t end; (end = rest.find('\n')) != std::string_view::npos; rest.remove_prefix(end + 1))
             line(rest.substr(0, end), base_ + (rest.data() - block.data()));
+        readable_ = nullptr;
         pending_.assign(rest);
     }
 
@@ -167,6 +172,21 @@ class ColumnReader {
 
     static bool blank(char c) { return c == ' ' || c == '\t'; }
 
+    // The first blank, or the end; eight bytes at a time as long as there are as many.
+    static const char* end_of_field(const char* p, const char* end) {
+        constexpr uint64_t each = 0x0101010101010101ull, low = 0x7F * each;
+        const auto zeros = [](uint64_t word) { return ~(((word & low) + low) | word | low); };  // 0x80 where a byte is 0
+        if constexpr (std::endian::native == std::endian::little)
+            for (; end - p >= 8; p += 8) {
+                uint64_t word;
+                std::memcpy(&word, p, 8);
+                const uint64_t blanks = zeros(word ^ (' ' * each)) | zeros(word ^ ('\t' * each));
+                if (blanks) return p + std::countr_zero(blanks) / 8;
+            }
+        while (p < end && !blank(*p)) ++p;
+        return p;
+    }
+
     void line(std::string_view text, int64_t at) {
         ++line_number_;
         if (line_number_ == 1 && text.starts_with("\xEF\xBB\xBF")) {  // byte order mark
@@ -188,12 +208,12 @@ class ColumnReader {
                 rest.remove_prefix(end + 1);
             }
         } else {
-            for (size_t i = 0;;) {
-                while (i < text.size() && blank(text[i])) ++i;
-                if (i == text.size()) break;
-                const size_t start = i;
-                while (i < text.size() && !blank(text[i])) ++i;
-                field(text.substr(start, i - start), ++found);
+            for (const char *p = text.data(), *end = p + text.size();;) {
+                while (p < end && blank(*p)) ++p;
+                if (p == end) break;
+                const char* start = p;
+                p = end_of_field(p, end);
+                field({start, static_cast<size_t>(p - start)}, ++found);
             }
             if (found == 0) {
                 end_sequence();
@@ -225,8 +245,27 @@ class ColumnReader {
             ids_.push_back(StringTable::absent);
             return;
         }
+        // Most fields are short and have been met a moment ago: as numbers they are compared at once.
+        Met* met = nullptr;
+        if (text.size() < 8) {
+            uint64_t word;
+            if (std::endian::native == std::endian::little && readable_ && readable_ - text.data() >= 8) {
+                std::memcpy(&word, text.data(), 8);
+                word &= (uint64_t{1} << 8 * text.size()) - 1;
+            } else {
+                word = short_word(text.data(), text.size());
+            }
+            word |= static_cast<uint64_t>(text.size()) << 56;
+            met = &met_[word * hash_prime >> 54];
+            if (met->word == word) {
+                ids_.push_back(met->id);
+                return;
+            }
+            *met = {word, StringTable::absent};
+        }
         const int32_t known = strings_.size();
         const int32_t id = learn_ ? strings_.add(text) : strings_.find(text);
+        if (met) met->id = id;
         if ((id == known || id == StringTable::absent) && !valid_utf8(text))
             throw ColumnError(
                 line_number_,
@@ -237,6 +276,13 @@ class ColumnReader {
 
     static constexpr size_t least_piece = 1 << 14;  // bytes
 
+    // A field of less than eight bytes (its length in the last one), and its string.
+    struct Met {
+        uint64_t word = 0;
+        int32_t id = StringTable::absent;
+    };
+    std::vector<Met> met_ = std::vector<Met>(1 << 10);
+
     StringTable& strings_;
     char separator_;
     std::string comment_;
@@ -246,7 +292,8 @@ class ColumnReader {
     int32_t n_columns_ = 0;
     int64_t line_number_ = 0, first_line_ = 0;
     int32_t open_ = 0;
-    int64_t base_ = 0;  // where what is read begins in the block
+    const char* readable_ = nullptr;  // the end of the memory that lines are in, if that is known
+    int64_t base_ = 0;                // where what is read begins in the block
     std::vector<int32_t> ids_, lengths_;
     std::vector<int64_t> line_start_, line_end_;
 };

@@ -31,16 +31,11 @@ struct SeenTokens {
 
 class TemplateWeights {
   public:
-    // A weight, and the label it is for: (token − place) · stride + label, where the place is that of a shape's first
-    // cell.
+    // Weights of four labels side by side, most of which may be zero, and where they belong: (token − place) · stride +
+    // the first label, where the place is that of a shape's first cell.
     struct Entry {
-        int32_t at;
-        double weight;
-    };
-    // Weights of (nearly) all labels: a row of `stride` numbers.
-    struct Row {
-        int32_t at;
-        int64_t first;
+        double weight[4];
+        int64_t at;
     };
     struct Cell {
         int32_t input, offset;  // from the shape's first cell
@@ -61,7 +56,7 @@ class TemplateWeights {
 
         int32_t span() const { return cells.back().offset; }
         bool is_direct() const { return !direct_.empty(); }
-        int32_t direct(uint64_t key) const { return direct_[key]; }
+        const int32_t* direct() const { return direct_.data(); }
         bool maybe(uint64_t hash) const { return filter_.maybe(hash); }
         int32_t find(uint64_t key, uint64_t hash) const {
             const uint64_t mask = slots_.size() - 1;
@@ -70,9 +65,6 @@ class TemplateWeights {
         }
         const Entry* begin(int32_t record) const { return entries_.data() + start_[record]; }
         const Entry* end(int32_t record) const { return entries_.data() + start_[record + 1]; }
-        bool has_rows() const { return !rows_.empty(); }
-        const Row* rows_begin(int32_t record) const { return rows_.data() + row_start_[record]; }
-        const Row* rows_end(int32_t record) const { return rows_.data() + row_start_[record + 1]; }
 
         static uint64_t hash(uint64_t key) {
             const uint64_t h = key * 0x9E3779B97F4A7C15ull;
@@ -88,7 +80,7 @@ class TemplateWeights {
 
         // Makes room for so many keys out of n_keys that there could be. Few possible keys number a table by themselves.
         void reserve(int64_t n, uint64_t n_keys) {
-            constexpr uint64_t few = 1 << 14;
+            constexpr uint64_t few = 1 << 17;
             if (n_keys <= few || cells.size() == 1) {
                 direct_.assign(n_keys, 0);
                 return;
@@ -114,9 +106,16 @@ class TemplateWeights {
         std::vector<int32_t> direct_;  // records by key
         std::vector<Slot> slots_;
         KeyFilter filter_;
-        std::vector<int64_t> start_, row_start_;  // by record
+        std::vector<int64_t> start_;  // by record
         std::vector<Entry> entries_;
-        std::vector<Row> rows_;
+    };
+
+    // Rows of weights by one or two cells of one input that has few strings, seen from the token: with tags, four
+    // such rows stand for nine templates.
+    struct Table {
+        int32_t input, offset, other;  // the second cell's offset; the first one's where there is one cell only
+        int64_t n_codes;
+        std::vector<double> rows;  // [code of the first][code of the second][stride]
     };
 
     // Attributes have the numbers that the extractor gives them; w has a weight for each of their features. Extractor
@@ -127,11 +126,16 @@ class TemplateWeights {
           n_codes_(extractor.n_inputs(), 1) {
         find_shapes();
         number_strings();
+        take_tables();
         for (size_t s = 0; s < shapes_.size(); ++s) fill(shapes_[s], templates_[s]);
         for (const Shape& shape : shapes_) {
             left_ = std::max<int64_t>(left_, -shape.lowest);
             right_ = std::max<int64_t>(right_, int64_t{shape.highest} + shape.span());
             margin_ = std::max<int64_t>(margin_, int64_t{shape.highest} - shape.lowest);
+        }
+        for (const Table& table : tables_) {
+            left_ = std::max<int64_t>(left_, -std::min(table.offset, table.other));
+            right_ = std::max<int64_t>(right_, std::max(table.offset, table.other));
         }
         for (int32_t j = 0; j < extractor_.n_templates(); ++j) largest_ += largest_weight(j);
         if (others_.empty()) return;
@@ -147,8 +151,8 @@ class TemplateWeights {
 
     // Scores that every token has.
     const double* constant() const { return constant_.data(); }
+    const std::vector<Table>& tables() const { return tables_; }
     const std::vector<Shape>& shapes() const { return shapes_; }
-    const double* row(int64_t first) const { return row_values_.data() + first; }
     // What an input's strings are called in keys; 0 if no attribute has them.
     int32_t code(int64_t input, int32_t id) const {
         const std::vector<int32_t>& codes = codes_[input];
@@ -177,12 +181,19 @@ class TemplateWeights {
     }
 
   private:
+    // A weight, and where it belongs, as in entries.
+    struct Weight {
+        int64_t at;
+        double weight;
+    };
+
     // A template of a shape: where its first cell is, and in which order its tests are the shape's cells.
     struct Placed {
         int32_t number, lowest;
         std::vector<int32_t> order;
     };
 
+    static constexpr int64_t largest_table = 1 << 16;  // numbers; several fit into a processor's cache
     static constexpr int32_t far = 64;  // as much is computed beyond the ends of sequences
 
     void find_shapes() {
@@ -258,6 +269,58 @@ class TemplateWeights {
         templates_ = std::move(templates);
     }
 
+    // Whole tables in place of shapes of one or two neighbouring cells, where they stay small. What looks at one cell
+    // goes into a table of two if it can.
+    void take_tables() {
+        for (const size_t arity : {2, 1})
+            for (size_t s = 0; s < shapes_.size(); ++s) {
+                const std::vector<Cell>& cells = shapes_[s].cells;
+                if (cells.size() != arity || cells[0].input != cells.back().input) continue;
+                const int64_t n = n_codes_[cells[0].input], size = (arity == 2 ? n * n : n) * stride_;
+                if (size > largest_table || (arity == 2 && cells[0].offset == cells[1].offset)) continue;
+                for (const Placed& placed : templates_[s]) put_into_table(shapes_[s], placed, size);
+                templates_[s].clear();
+            }
+        std::vector<Shape> shapes;
+        std::vector<std::vector<Placed>> templates;
+        for (size_t s = 0; s < shapes_.size(); ++s) {
+            if (templates_[s].empty()) continue;
+            shapes.push_back(std::move(shapes_[s]));
+            templates.push_back(std::move(templates_[s]));
+        }
+        shapes_ = std::move(shapes);
+        templates_ = std::move(templates);
+    }
+
+    void put_into_table(const Shape& shape, const Placed& placed, int64_t size) {
+        const int32_t input = shape.cells[0].input, first = placed.lowest, last = placed.lowest + shape.span();
+        const bool pair = shape.cells.size() == 2;
+        auto at = std::find_if(tables_.begin(), tables_.end(), [&](const Table& table) {
+            return table.input == input
+                   && (pair ? table.offset == first && table.other == last
+                            : table.offset == first || table.other == first);
+        });
+        const int64_t n = n_codes_[input];
+        if (at == tables_.end()) {
+            tables_.push_back({input, first, last, n, std::vector<double>(size, 0.0)});
+            at = tables_.end() - 1;
+        }
+        const TupleTable& table = extractor_.table_of(placed.number);
+        const int64_t attribute = extractor_.first_attribute(placed.number);
+        for (int64_t i = 0; i < table.size(); ++i) {
+            const int32_t* tuple = table.tuples().data() + i * table.arity();
+            const int64_t a = code(input, tuple[placed.order[0]]);
+            const auto add = [&](int64_t place) {
+                each_weight(attribute + i,
+                            [&](int64_t y, double weight) { at->rows[place * stride_ + y] += weight; });
+            };
+            if (pair) add(a * n + code(input, tuple[placed.order[1]]));
+            else if (at->offset == at->other) add(a);
+            else
+                for (int64_t b = 0; b < n; ++b) add(at->offset == first ? a * n + b : b * n + a);
+        }
+    }
+
     template <class Body>
     void each_cell(size_t s, Body&& body) const {
         for (const Placed& placed : templates_[s]) {
@@ -291,48 +354,31 @@ class TemplateWeights {
             }
         }
         std::partial_sum(start.begin(), start.end(), start.begin());
-        std::vector<Entry> entries(start.back());
+        std::vector<Weight> weights(start.back());
         std::vector<int64_t> next(start.begin(), start.end() - 1);
         size_t at = 0;
         for (const Placed& placed : templates) {
             const int64_t first = extractor_.first_attribute(placed.number);
             for (int64_t i = 0; i < extractor_.table_of(placed.number).size(); ++i, ++at)
                 each_weight(first + i, [&](int64_t y, double weight) {
-                    entries[next[record[at]]++] = {static_cast<int32_t>(-placed.lowest * stride_ + y), weight};
+                    weights[next[record[at]]++] = {-placed.lowest * stride_ + y, weight};
                 });
         }
         shape.start_.push_back(0);
-        shape.row_start_.push_back(0);
         for (size_t r = 0; r + 1 < start.size(); ++r) {
-            put(shape, entries.data() + start[r], entries.data() + start[r + 1]);
+            put(shape, weights.data() + start[r], weights.data() + start[r + 1]);
             shape.start_.push_back(static_cast<int64_t>(shape.entries_.size()));
-            shape.row_start_.push_back(static_cast<int64_t>(shape.rows_.size()));
         }
     }
 
-    // A record, one entry for every label of a token; those of a token with weights for many labels are a row.
-    void put(Shape& shape, Entry* first, Entry* last) {
-        std::stable_sort(first, last, [](const Entry& a, const Entry& b) { return a.at < b.at; });
-        Entry* kept = first;
-        for (const Entry* entry = first; entry < last; ++entry) {
-            if (kept > first && kept[-1].at == entry->at) kept[-1].weight += entry->weight;
-            else *kept++ = *entry;
-        }
-        const auto token = [this](const Entry& entry) {
-            return (entry.at >= 0 ? entry.at : entry.at - stride_ + 1) / stride_;  // rounded down
-        };
-        for (Entry* end; first < kept; first = end) {
-            for (end = first; end < kept && token(*end) == token(*first);) ++end;
-            if ((end - first) * 3 < stride_) {
-                shape.entries_.insert(shape.entries_.end(), first, end);
-                continue;
-            }
-            const auto at = static_cast<int32_t>(token(*first) * stride_);
-            const auto place = static_cast<int64_t>(row_values_.size());
-            shape.rows_.push_back({at, place});
-            row_values_.resize(place + stride_, 0.0);
-            for (const Entry* entry = first; entry < end; ++entry)
-                row_values_[place + entry->at - at] = entry->weight;
+    // A record, four labels at a time.
+    void put(Shape& shape, Weight* first, Weight* last) {
+        std::stable_sort(first, last, [](const Weight& a, const Weight& b) { return a.at < b.at; });
+        const size_t begin = shape.entries_.size();
+        for (; first < last; ++first) {
+            const int64_t lane = first->at & 3, at = first->at - lane;  // also of negative numbers
+            if (shape.entries_.size() == begin || shape.entries_.back().at != at) shape.entries_.push_back({{}, at});
+            shape.entries_.back().weight[lane] += first->weight;
         }
     }
 
@@ -350,11 +396,11 @@ class TemplateWeights {
     std::vector<double> kept_weights_;  // where some are still looked up
     int64_t n_labels_, stride_;
     std::vector<double> constant_;
+    std::vector<Table> tables_;
     std::vector<Shape> shapes_;
     std::vector<std::vector<Placed>> templates_;  // of each shape
     std::vector<std::vector<int32_t>> codes_;     // [input][string]
     std::vector<int32_t> n_codes_;                // with 0
-    std::vector<double> row_values_;
     std::vector<int32_t> others_;
     int64_t left_ = 0, right_ = 0, margin_ = 0;
     double largest_ = 0;

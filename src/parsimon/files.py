@@ -30,6 +30,8 @@ LARGEST_WHOLE = 256 << 20  # bytes of what has no lines to speak of: a web page,
 
 def bounded_lines(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
     """The blocks as they are, in a file without a line that is too long: a bomb or no text at all is refused early."""
+    from parsimon._core import count_lines
+
     lines, length = 1, 0
     for block in blocks:
         first = block.find(b"\n")
@@ -39,7 +41,7 @@ def bounded_lines(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
                 f"{name}, line {lines}: the line is longer than {format_size(LONGEST_LINE)}; is this a text file?"
             )
         if first >= 0:
-            lines += block.count(b"\n")
+            lines += count_lines(block)
             length = len(block) - block.rfind(b"\n") - 1
         yield block
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
 
@@ -12,6 +13,8 @@ from parsimon.cli.failures import Program
 from parsimon.cli.options import CONTEXT
 
 __all__ = ["main", "program"]
+
+MANY_OBJECTS = 100_000  # until the first search for cycles: what is imported makes many objects, and no garbage
 
 EXAMPLES = """
 \b
@@ -72,4 +75,5 @@ def program() -> None:
 
 def main() -> None:
     """The `parsimon` command."""
+    gc.set_threshold(MANY_OBJECTS)
     program.main(prog_name="parsimon")

@@ -37,8 +37,8 @@ class TemplateScores:
 
     @classmethod
     def of(cls, space: NumberedFeatures, index: FeatureIndex, weights: Array) -> TemplateScores | None:
-        """None for other features than those of templates, and for scores that might be too large."""
-        if not isinstance(space, TemplateFeatures):
+        """None for other features than those of templates, and where scores might be too large or no numbers."""
+        if not isinstance(space, TemplateFeatures) or not np.isfinite(weights).all():
             return None
         scores = cls(space, index, weights)
         return scores if scores.compiled.largest <= LARGEST_SCORE else None

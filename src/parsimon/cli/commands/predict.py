@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -109,6 +110,8 @@ def predict(**options: Any) -> None:
     A parser reads CoNLL-U or CoNLL-X and writes the same file with heads and relations; those of INPUT are not looked
     at, and may be '_'.
     """
+    # Nothing here has work for the threads of a BLAS, which would be started when NumPy is loaded.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     kind, model, job = asked_of_model(options, "predict", EVERYWHERE)
     if job["kbest"] is not None and job["decoding"] is not None:
         raise ParsimonError(

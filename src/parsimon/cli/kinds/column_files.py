@@ -99,10 +99,10 @@ def parts(
         look_up_only(file, model)
     file.threads = threads
     session = model.space.session(file.strings)  # works out once what each string means to the templates
-    lines = 0
+    lines, next_lines = 0, 0  # before a part, and before the one after it
     for columns, text, (start, end) in file:
+        lines, next_lines = next_lines, file.lines_read
         if not columns.n_tokens:  # nothing but empty lines and comments
-            lines += text.count(b"\n")
             continue
         check_columns(model, file.name, columns.n_columns, labelled)
         part = Part(file.name, columns, text, start, end, lines)
@@ -110,13 +110,11 @@ def parts(
             part = skipped.without_bad(part, model.parent_column or 0)
             columns = part.columns
             if not columns.n_tokens:
-                lines += text.count(b"\n")
                 continue
         inputs = Columns(columns.ids[:-1], columns.lengths, columns.strings) if labelled else columns
         if isinstance(model, TreeModel):
             inputs = model.limited(parents_from_column(inputs, model.parent_column or 0, part.place_of))
         yield replace(part, observed=session.observe(inputs, threads))
-        lines += text.count(b"\n")
 
 
 @dataclass
