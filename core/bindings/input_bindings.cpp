@@ -174,6 +174,30 @@ class ItemCollector {
     Csr rows_;
 };
 
+// None, or (line, what is wrong).
+using Mistake = std::optional<std::pair<int64_t, std::string>>;
+
+template <class Read>
+Mistake reading(const nb::bytes& block, Read&& read) {
+    try {
+        const std::string_view text(block.c_str(), block.size());
+        nb::gil_scoped_release free;
+        read(text);
+    } catch (const ColumnError& e) { return std::pair{e.line, std::string(e.what())}; }
+    return std::nullopt;
+}
+
+// What the parts of a reader have, end to end.
+template <class T>
+std::vector<T> joined(const ColumnReader& reader, const std::vector<T>& (ColumnReader::*of)() const) {
+    std::vector<T> out;
+    for (const ColumnReader* part : reader.parts()) {
+        const std::vector<T>& its = (part->*of)();
+        out.insert(out.end(), its.begin(), its.end());
+    }
+    return out;
+}
+
 // Copies n bytes; sixteen at once where so many may be read and written.
 char* copied(const char* from, int64_t n, int64_t readable, char* to, const char* last) {
     if (n <= 16 && readable >= 16 && last - to >= 16) std::memcpy(to, from, 16);
@@ -307,21 +331,18 @@ void bind_input(nb::module_& m) {
     nb::class_<ColumnReader>(m, "ColumnReader")
         .def(nb::init<StringTable&, char, std::string, bool, bool, int32_t>(), "strings"_a, "separator"_a, "comment"_a,
              "keep_lines"_a, "learn"_a = true, "wanted"_a = 0, nb::keep_alive<1, 2>())
-        // Returns None, or (line, what is wrong).
         .def(
             "feed",
-            [](ColumnReader& r, const nb::bytes& block,
-               Threads threads) -> std::optional<std::pair<int64_t, std::string>> {
-                try {
-                    const std::string_view text(block.c_str(), block.size());
-                    nb::gil_scoped_release free;
-                    r.feed(text, threads);
-                } catch (const ColumnError& e) { return std::pair{e.line, std::string(e.what())}; }
-                return std::nullopt;
+            [](ColumnReader& r, const nb::bytes& block) { return reading(block, [&](auto text) { r.feed(text); }); },
+            "block"_a)
+        .def(
+            "feed_sequences",
+            [](ColumnReader& r, const nb::bytes& block, Threads threads) {
+                return reading(block, [&](auto text) { r.feed_sequences(text, threads); });
             },
-            "block"_a, "threads"_a = 1)
+            "block"_a, "threads"_a)
         .def("finish",
-             [](ColumnReader& r) -> std::optional<std::pair<int64_t, std::string>> {
+             [](ColumnReader& r) -> Mistake {
                  try {
                      r.finish();
                  } catch (const ColumnError& e) { return std::pair{e.line, std::string(e.what())}; }
@@ -332,16 +353,24 @@ void bind_input(nb::module_& m) {
         .def_prop_ro("lines_read", &ColumnReader::lines_read)
         .def("columns",
              [](const ColumnReader& r) {  // [column][token]
-                 const size_t C = std::max(r.n_columns(), 1), T = r.ids().size() / C;
+                 const auto C = static_cast<size_t>(std::max(r.n_columns(), 1));
+                 const auto parts = r.parts();
+                 size_t T = 0;
+                 for (const ColumnReader* part : parts) T += part->ids().size() / C;
                  std::vector<int32_t> out(C * T);
-                 for (size_t t = 0; t < T; ++t)
-                     for (size_t c = 0; c < C; ++c) out[c * T + t] = r.ids()[t * C + c];
+                 size_t first = 0;
+                 for (const ColumnReader* part : parts) {
+                     const auto& ids = part->ids();
+                     for (size_t c = 0; c < C; ++c)
+                         for (size_t t = 0; t < ids.size() / C; ++t) out[c * T + first + t] = ids[t * C + c];
+                     first += ids.size() / C;
+                 }
                  return to_numpy(std::move(out), {C, T});
              })
-        .def("lengths", [](const ColumnReader& r) { return to_numpy(std::vector<int32_t>(r.lengths())); })
+        .def("lengths", [](const ColumnReader& r) { return to_numpy(joined(r, &ColumnReader::lengths)); })
         .def("lines", [](const ColumnReader& r) {
-            return nb::make_tuple(to_numpy(std::vector<int64_t>(r.line_start())),
-                                  to_numpy(std::vector<int64_t>(r.line_end())));
+            return nb::make_tuple(to_numpy(joined(r, &ColumnReader::line_start)),
+                                  to_numpy(joined(r, &ColumnReader::line_end)));
         });
     m.def(
         "count_lines",

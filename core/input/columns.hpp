@@ -65,12 +65,15 @@ class ColumnReader {
         : strings_(strings), separator_(separator), comment_(std::move(comment)), keep_lines_(keep_lines),
           learn_(learn), wanted_(wanted ? wanted : std::numeric_limits<int32_t>::max()) {}
 
-    // Takes a block; only whole lines are read, the rest waits for the next block. Where no strings are learnt, threads
-    // read pieces of it side by side.
-    void feed(std::string_view block, int threads) {
-        if (learn_ || threads < 2 || !pending_.empty() || open_ || !feed_pieces(block, threads)) feed(block);
+    // Takes a block of whole sequences. Where no strings are learnt, threads read pieces of it side by side.
+    void feed_sequences(std::string_view block, int threads) {
+        if (!learn_ && threads > 1 && pending_.empty() && !open_ && lengths_.empty() && feed_pieces(block, threads))
+            return;
+        feed(block);
+        finish();
     }
 
+    // Takes a block; only whole lines are read, the rest waits for the next block.
     void feed(std::string_view block) {
         std::string_view rest = block;
         readable_ = nullptr;
@@ -108,18 +111,26 @@ class ColumnReader {
         line_start_.clear();
         line_end_.clear();
         open_ = 0;
+        n_parts_ = 0;
     }
 
     int32_t n_columns() const { return n_columns_; }
     int64_t lines_read() const { return line_number_; }
+    // Readers that together have read what there is, in this order; what follows is that of one of them.
+    std::vector<const ColumnReader*> parts() const {
+        if (!n_parts_) return {this};
+        std::vector<const ColumnReader*> out;
+        for (size_t p = 0; p < n_parts_; ++p) out.push_back(&pieces_[p]);
+        return out;
+    }
     const std::vector<int32_t>& ids() const { return ids_; }  // [token][column]
     const std::vector<int32_t>& lengths() const { return lengths_; }
     const std::vector<int64_t>& line_start() const { return line_start_; }  // within the block fed
     const std::vector<int64_t>& line_end() const { return line_end_; }
 
   private:
-    // Whole sequences, in as many pieces as there are threads. False, and nothing is read, if anything is wrong with
-    // any: line by line it will be found out what.
+    // In as many pieces as there are threads. False, and nothing is read, if anything is wrong with any of them: line by
+    // line it will be found out what.
     bool feed_pieces(std::string_view block, int threads) {
         std::vector<size_t> cuts{0};
         for (int p = 1; p < threads; ++p) {
@@ -129,40 +140,37 @@ class ColumnReader {
         }
         if (cuts.size() == 1) return false;
         cuts.push_back(block.size());
-        std::vector<ColumnReader> pieces;
-        for (size_t p = 0; p + 1 < cuts.size(); ++p) {
-            pieces.emplace_back(strings_, separator_, comment_, keep_lines_, false, wanted_);
-            pieces[p].n_columns_ = n_columns_;
-            pieces[p].base_ = static_cast<int64_t>(cuts[p]);
-            pieces[p].line_number_ = p ? 1 : line_number_;  // only the first line of all may have a byte order mark
+        const size_t n = cuts.size() - 1;
+        while (pieces_.size() < n)
+            pieces_.emplace_back(strings_, separator_, comment_, keep_lines_, false, wanted_);
+        for (size_t p = 0; p < n; ++p) {
+            pieces_[p].clear();
+            pieces_[p].pending_.clear();
+            pieces_[p].n_columns_ = n_columns_;
+            pieces_[p].base_ = static_cast<int64_t>(cuts[p]);
+            pieces_[p].line_number_ = p ? 1 : line_number_;  // only the first line of all may have a byte order mark
         }
         try {
-            parallel_for(static_cast<int64_t>(pieces.size()), threads, [&](int64_t p, int) {
-                pieces[p].feed(block.substr(cuts[p], cuts[p + 1] - cuts[p]));
+            parallel_for(static_cast<int64_t>(n), threads, [&](int64_t p, int) {
+                pieces_[p].feed(block.substr(cuts[p], cuts[p + 1] - cuts[p]));
+                pieces_[p].finish();
             });
         } catch (const ColumnError&) { return false; }
         int32_t known = n_columns_;
-        for (const ColumnReader& piece : pieces) {
-            if (known && piece.n_columns_ && piece.n_columns_ != known) return false;
-            if (!known) known = piece.n_columns_;
+        for (size_t p = 0; p < n; ++p) {
+            if (known && pieces_[p].n_columns_ && pieces_[p].n_columns_ != known) return false;
+            if (!known) known = pieces_[p].n_columns_;
         }
-        for (size_t p = 0; p < pieces.size(); ++p) take(pieces[p], p ? 1 : line_number_);
+        for (size_t p = 0; p < n; ++p) {
+            const int64_t first = p ? 1 : line_number_;
+            if (!n_columns_ && pieces_[p].n_columns_) {
+                n_columns_ = pieces_[p].n_columns_;
+                first_line_ = line_number_ + pieces_[p].first_line_ - first;
+            }
+            line_number_ += pieces_[p].line_number_ - first;
+        }
+        n_parts_ = n;
         return true;
-    }
-
-    // What follows on what has been read; the other began to count lines at `first`.
-    void take(ColumnReader& other, int64_t first) {
-        if (!n_columns_ && other.n_columns_) {
-            n_columns_ = other.n_columns_;
-            first_line_ = line_number_ + other.first_line_ - first;
-        }
-        line_number_ += other.line_number_ - first;
-        ids_.insert(ids_.end(), other.ids_.begin(), other.ids_.end());
-        lengths_.insert(lengths_.end(), other.lengths_.begin(), other.lengths_.end());
-        line_start_.insert(line_start_.end(), other.line_start_.begin(), other.line_start_.end());
-        line_end_.insert(line_end_.end(), other.line_end_.begin(), other.line_end_.end());
-        open_ = other.open_;
-        pending_ = std::move(other.pending_);
     }
 
     void end_sequence() {
@@ -172,19 +180,19 @@ class ColumnReader {
 
     static bool blank(char c) { return c == ' ' || c == '\t'; }
 
-    // The first blank, or the end; eight bytes at a time as long as there are as many.
-    static const char* end_of_field(const char* p, const char* end) {
+    // The first blank, or the end; eight bytes at a time as long as so many may be read.
+    const char* end_of_field(const char* p, const char* end) const {
         constexpr uint64_t each = 0x0101010101010101ull, low = 0x7F * each;
         const auto zeros = [](uint64_t word) { return ~(((word & low) + low) | word | low); };  // 0x80 where a byte is 0
-        if constexpr (std::endian::native == std::endian::little)
-            for (; end - p >= 8; p += 8) {
+        if (std::endian::native == std::endian::little && readable_)
+            for (; p < end && readable_ - p >= 8; p += 8) {
                 uint64_t word;
                 std::memcpy(&word, p, 8);
                 const uint64_t blanks = zeros(word ^ (' ' * each)) | zeros(word ^ ('\t' * each));
-                if (blanks) return p + std::countr_zero(blanks) / 8;
+                if (blanks) return std::min(p + std::countr_zero(blanks) / 8, end);
             }
         while (p < end && !blank(*p)) ++p;
-        return p;
+        return std::min(p, end);
     }
 
     void line(std::string_view text, int64_t at) {
@@ -292,6 +300,8 @@ class ColumnReader {
     int32_t n_columns_ = 0;
     int64_t line_number_ = 0, first_line_ = 0;
     int32_t open_ = 0;
+    std::vector<ColumnReader> pieces_;
+    size_t n_parts_ = 0;              // pieces that have been read; 0 if none was
     const char* readable_ = nullptr;  // the end of the memory that lines are in, if that is known
     int64_t base_ = 0;                // where what is read begins in the block
     std::vector<int32_t> ids_, lengths_;

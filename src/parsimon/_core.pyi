@@ -50,7 +50,10 @@ class ColumnReader:
         learn: bool = True,
         wanted: int = 0,
     ) -> None: ...
-    def feed(self, block: bytes, threads: int = 1) -> tuple[int, str] | None:
+    def feed_sequences(self, block: bytes, threads: int) -> tuple[int, str] | None:
+        """Reads a block of whole sequences, on several threads if no strings are learnt."""
+
+    def feed(self, block: bytes) -> tuple[int, str] | None:
         """Reads the whole lines of a block; (line, what is wrong there) when there is a mistake."""
 
     def finish(self) -> tuple[int, str] | None: ...

@@ -18,7 +18,7 @@ from typing import IO, Any, cast, overload
 
 import numpy as np
 
-from parsimon._core import ColumnReader, StringTable
+from parsimon._core import ColumnReader, StringTable, count_lines
 from parsimon.arrays import IntArray
 from parsimon.characters.encodings import decoded_blocks, encoding_name
 from parsimon.data.header_lines import names_columns
@@ -335,15 +335,14 @@ class ColumnFile:
         """The whole file as one set of columns."""
         reader = self._reader(keep_lines=False)
         for block in self.blocks():
-            self._check(reader.feed(block, self.threads))
+            self._check(reader.feed(block))
         self._check(reader.finish())
         return Columns(reader.columns(), reader.lengths(), self.strings)
 
     def __iter__(self) -> Iterator[tuple[Columns, bytes, tuple[IntArray, IntArray]]]:
         reader = self._reader(keep_lines=True)
         for block in whole_sequences(self.blocks(), self.name):
-            self._check(reader.feed(block, self.threads))
-            self._check(reader.finish())
+            self._check(reader.feed_sequences(block, self.threads))
             self.lines_read = reader.lines_read
             yield Columns(reader.columns(), reader.lengths(), self.strings), block, reader.lines()
             reader.clear()
@@ -428,7 +427,7 @@ class Held:
         """What comes before a place; the rest is held on to."""
         whole = b"".join(self._blocks)
         taken, rest = whole[:until], whole[until:]
-        self._line += taken.count(b"\n")
+        self._line += count_lines(taken)
         self._blocks, self.size = [rest] if rest else [], len(rest)
         return taken
 
