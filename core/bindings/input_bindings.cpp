@@ -5,9 +5,9 @@
 #include <sstream>
 #include <string>
 
+#include "base/threads.hpp"
 #include "bindings/binding_arrays.hpp"
 #include "bindings/extractor_input.hpp"
-#include "base/threads.hpp"
 #include "input/columns.hpp"
 #include "input/extractor.hpp"
 #include "input/strings.hpp"
@@ -374,10 +374,10 @@ void bind_input(nb::module_& m) {
         });
     m.def(
         "count_lines",
-        [](const nb::bytes& block) { return std::count(block.c_str(), block.c_str() + block.size(), '\n'); },
-        "block"_a, "How many lines end in a block.");
-    m.def("label_lines", &label_lines, "block"_a, "start"_a, "end"_a, "lengths"_a, "labels"_a, "names"_a, "threads"_a = 1,
-          "The lines of a block with a label appended to each, sequences separated by blank lines.");
+        [](const nb::bytes& block) { return std::count(block.c_str(), block.c_str() + block.size(), '\n'); }, "block"_a,
+        "How many lines end in a block.");
+    m.def("label_lines", &label_lines, "block"_a, "start"_a, "end"_a, "lengths"_a, "labels"_a, "names"_a,
+          "threads"_a = 1, "The lines of a block with a label appended to each, sequences separated by blank lines.");
 
     m.def(
         "collect_items",

@@ -23,8 +23,19 @@ struct Given {
     }
 };
 
+// What templates see, of weights that still fit.
+struct Read : ExtractorInput {
+    Read(const TemplateWeights& w, const In2<int32_t>& inputs, const In2<int32_t>& before, const In2<int32_t>& after,
+         const In<int64_t>& offsets)
+        : ExtractorInput(inputs, before, after, offsets, 0, w.extractor()) {
+        require(w.extractor().n_attributes() == w.n_attributes(), "the extractor has other attributes by now");
+    }
+    SeenTokens tokens() const { return {inputs, sequences}; }
+};
+
 void require_scores(const double* values, size_t n) {
-    for (size_t i = 0; i < n; ++i) require(values[i] < std::numeric_limits<double>::infinity(), "a score is not a number");
+    for (size_t i = 0; i < n; ++i)
+        require(values[i] < std::numeric_limits<double>::infinity(), "a score is not a number");
 }
 
 }  // namespace
@@ -34,6 +45,7 @@ void bind_labelling(nb::module_& m) {
         .def(
             "__init__",
             [](TemplateWeights* self, const Extractor& extractor, const FeatureRows& features, const In<double>& w) {
+                require(extractor.n_inputs() < most_labels, "the input of a test is out of range");
                 require(extractor.n_attributes() == features.n_attributes, "there must be a row for every attribute");
                 require(static_cast<int64_t>(w.size()) == features.size(), "there must be one weight a feature");
                 require(features.width < most_labels, "there must be fewer than 65,536 labels");
@@ -47,11 +59,11 @@ void bind_labelling(nb::module_& m) {
             "scores",
             [](const TemplateWeights& w, const In2<int32_t>& inputs, const In2<int32_t>& before,
                const In2<int32_t>& after, const In<int64_t>& offsets, InOut2<double> out, Threads threads) {
-                const ExtractorInput given(inputs, before, after, offsets, 0, w.extractor());
+                const Read given(w, inputs, before, after, offsets);
                 require(out.shape(0) == inputs.shape(1) && static_cast<int64_t>(out.shape(1)) == w.n_labels(),
                         "scores must be tokens × labels");
                 nb::gil_scoped_release free;
-                kernels().template_scores(w, {given.inputs, given.sequences}, out.data(), threads);
+                kernels().template_scores(w, given.tokens(), out.data(), threads);
             },
             "inputs"_a, "before"_a, "after"_a, "offsets"_a, "out"_a.noconvert(), "threads"_a);
 
@@ -74,12 +86,11 @@ void bind_labelling(nb::module_& m) {
                const In2<int32_t>& after, const In<int64_t>& offsets, const std::optional<In<int32_t>>& given,
                InOut<int32_t> labels, Threads threads) {
                 require(w.n_labels() == step.n_labels, "weights and steps must have the same labels");
-                const ExtractorInput seen(inputs, before, after, offsets, 0, w.extractor());
+                const Read seen(w, inputs, before, after, offsets);
                 require(labels.size() == inputs.shape(1), "outputs must have the shape of the scores");
                 const Given fixed(given, labels.size(), step.n_labels);
                 nb::gil_scoped_release free;
-                return kernels().template_labels(w, {seen.inputs, seen.sequences}, step, fixed.labels, labels.data(),
-                                                 threads);
+                return kernels().template_labels(w, seen.tokens(), step, fixed.labels, labels.data(), threads);
             },
             "weights"_a, "inputs"_a, "before"_a, "after"_a, "offsets"_a, "given"_a.none(), "labels"_a.noconvert(),
             "threads"_a)
@@ -89,15 +100,15 @@ void bind_labelling(nb::module_& m) {
                const In2<int32_t>& after, const In<int64_t>& offsets, const std::optional<In<int32_t>>& given,
                InOut2<double> marginals, InOut<double> log_z, Threads threads) {
                 require(w.n_labels() == step.n_labels, "weights and steps must have the same labels");
-                const ExtractorInput seen(inputs, before, after, offsets, 0, w.extractor());
+                const Read seen(w, inputs, before, after, offsets);
                 require(marginals.shape(0) == inputs.shape(1)
                             && static_cast<int64_t>(marginals.shape(1)) == step.n_labels
                             && log_z.size() + 1 == offsets.size(),
                         "outputs must have the shape of the scores");
                 const Given fixed(given, inputs.shape(1), step.n_labels);
                 nb::gil_scoped_release free;
-                return kernels().template_marginals(w, {seen.inputs, seen.sequences}, step, fixed.labels,
-                                                    marginals.data(), log_z.data(), threads);
+                return kernels().template_marginals(w, seen.tokens(), step, fixed.labels, marginals.data(),
+                                                    log_z.data(), threads);
             },
             "weights"_a, "inputs"_a, "before"_a, "after"_a, "offsets"_a, "given"_a.none(), "marginals"_a.noconvert(),
             "log_z"_a.noconvert(), "threads"_a);

@@ -96,8 +96,7 @@ inline double* seen_scores(const TemplateWeights& weights, const SeenTokens& see
     }
     for (const int32_t j : weights.others())
         for (int64_t t = 0; t < length; ++t) {
-            const int64_t attribute =
-                weights.extractor().find(j, seen.inputs, seen.sequences, begin, length, t);
+            const int64_t attribute = weights.extractor().find(j, seen.inputs, seen.sequences, begin, length, t);
             if (attribute >= 0)
                 weights.each_weight(attribute, [&](int64_t y, double weight) { scores[t * S + y] += weight; });
         }
@@ -212,7 +211,8 @@ int64_t best_forward(const LabelStep& step, const double* scores, int64_t length
     for (int64_t t = 1;; ++t, alpha += S, left += words) {
 #pragma GCC unroll 8
         for (int64_t j = 0; j < size; ++j) store(alpha + 4 * j, now[j]);
-        const int64_t best = place_of_largest(now);
+        int64_t best = place_of_largest(now);
+        if (best >= step.n_labels) best = 0;  // only where scores are no numbers
         if (t == length) return best;
         const double limit = alpha[best] - LabelStep::rounding * (std::fabs(alpha[best]) + 1);
         const double* gap = step.gap_of(best);
@@ -221,9 +221,8 @@ int64_t best_forward(const LabelStep& step, const double* scores, int64_t length
 #pragma GCC unroll 8
         for (int64_t j = 0; j < size; ++j) next[j] = from_best + load(into + 4 * j);
         for (int64_t word = 0; word < words; ++word) {
-            uint64_t bits = bits_of(word * 16, size, [&](int64_t j) {
-                return now[j] + load(gap + 4 * j) > spread(limit);
-            });
+            uint64_t bits =
+                bits_of(word * 16, size, [&](int64_t j) { return now[j] + load(gap + 4 * j) > spread(limit); });
             const uint64_t own = best / 64 == word ? uint64_t{1} << best % 64 : 0;
             left[word] = bits | own;
             for (bits &= ~own; bits; bits &= bits - 1) {

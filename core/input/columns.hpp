@@ -129,8 +129,8 @@ class ColumnReader {
     const std::vector<int64_t>& line_end() const { return line_end_; }
 
   private:
-    // In as many pieces as there are threads. False, and nothing is read, if anything is wrong with any of them: line by
-    // line it will be found out what.
+    // In as many pieces as there are threads. False, and nothing is read, if anything is wrong with any of them: line
+    // by line it will be found out what.
     bool feed_pieces(std::string_view block, int threads) {
         std::vector<size_t> cuts{0};
         for (int p = 1; p < threads; ++p) {
@@ -141,8 +141,7 @@ class ColumnReader {
         if (cuts.size() == 1) return false;
         cuts.push_back(block.size());
         const size_t n = cuts.size() - 1;
-        while (pieces_.size() < n)
-            pieces_.emplace_back(strings_, separator_, comment_, keep_lines_, false, wanted_);
+        while (pieces_.size() < n) pieces_.emplace_back(strings_, separator_, comment_, keep_lines_, false, wanted_);
         for (size_t p = 0; p < n; ++p) {
             pieces_[p].clear();
             pieces_[p].pending_.clear();
@@ -183,7 +182,9 @@ class ColumnReader {
     // The first blank, or the end; eight bytes at a time as long as so many may be read.
     const char* end_of_field(const char* p, const char* end) const {
         constexpr uint64_t each = 0x0101010101010101ull, low = 0x7F * each;
-        const auto zeros = [](uint64_t word) { return ~(((word & low) + low) | word | low); };  // 0x80 where a byte is 0
+        const auto zeros = [](uint64_t word) {
+            return ~(((word & low) + low) | word | low);
+        };  // 0x80 where a byte is 0
         if (std::endian::native == std::endian::little && readable_)
             for (; p < end && readable_ - p >= 8; p += 8) {
                 uint64_t word;

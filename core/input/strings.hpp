@@ -11,8 +11,8 @@
 
 namespace parsimon {
 
-// Less than eight bytes as one number, zeros behind them. Loads of fixed sizes, which may overlap, take a fraction of the
-// time of a copy of n bytes.
+// Less than eight bytes as one number, zeros behind them. Loads of fixed sizes, which may overlap, take a fraction of
+// the time of a copy of n bytes.
 inline uint64_t short_word(const char* p, size_t n) {
     uint64_t word = 0;
     if constexpr (std::endian::native != std::endian::little) {

@@ -13,6 +13,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -78,7 +79,8 @@ class TemplateWeights {
             int32_t record;
         };
 
-        // Makes room for so many keys out of n_keys that there could be. Few possible keys number a table by themselves.
+        // Makes room for so many keys out of n_keys that there could be. Few possible keys number a table by
+        // themselves.
         void reserve(int64_t n, uint64_t n_keys) {
             constexpr uint64_t few = 1 << 17;
             if (n_keys <= few || cells.size() == 1) {
@@ -144,6 +146,7 @@ class TemplateWeights {
     }
 
     const Extractor& extractor() const { return extractor_; }
+    int64_t n_attributes() const { return features_.n_attributes; }
     int64_t n_labels() const { return n_labels_; }
     int64_t stride() const { return stride_; }
     // No score is larger than this.
@@ -164,8 +167,8 @@ class TemplateWeights {
     int64_t right() const { return right_; }
     int64_t margin() const { return margin_; }
 
-    // Templates that belong to no shape, because they count from the ends of sequences or look far away; they are looked
-    // up one by one.
+    // Templates that belong to no shape, because they count from the ends of sequences or look far away; they are
+    // looked up one by one.
     const std::vector<int32_t>& others() const { return others_; }
     int64_t n_weights(int64_t attribute) const {
         return features_.all ? n_labels_ : features_.start[attribute + 1] - features_.start[attribute];
@@ -194,7 +197,8 @@ class TemplateWeights {
     };
 
     static constexpr int64_t largest_table = 1 << 16;  // numbers; several fit into a processor's cache
-    static constexpr int32_t far = 64;  // as much is computed beyond the ends of sequences
+    static constexpr int32_t most_strings = 1 << 28;   // more than fit into memory
+    static constexpr int32_t far = 64;                 // as much is computed beyond the ends of sequences
 
     void find_shapes() {
         std::map<std::vector<Cell>, size_t> known;
@@ -212,9 +216,10 @@ class TemplateWeights {
                 others_.push_back(j);
                 continue;
             }
-            Placed placed{j, std::min_element(tests.begin(), tests.end(), [](const auto& a, const auto& b) {
-                                 return a.offset < b.offset;
-                             })->offset,
+            Placed placed{j,
+                          std::min_element(tests.begin(), tests.end(),
+                                           [](const auto& a, const auto& b) { return a.offset < b.offset; })
+                              ->offset,
                           {}};
             std::vector<std::pair<Cell, int32_t>> cells;
             for (size_t k = 0; k < tests.size(); ++k)
@@ -242,6 +247,7 @@ class TemplateWeights {
     void number_strings() {
         for (size_t s = 0; s < shapes_.size(); ++s)
             each_cell(s, [&](int32_t input, int32_t id) {
+                if (id >= most_strings) throw std::invalid_argument("the number of a string is out of range");
                 std::vector<int32_t>& codes = codes_[input];
                 if (id >= static_cast<int32_t>(codes.size()))
                     codes.resize(std::max<size_t>(id + size_t{1}, codes.size() * 2), 0);
@@ -308,11 +314,11 @@ class TemplateWeights {
         const TupleTable& table = extractor_.table_of(placed.number);
         const int64_t attribute = extractor_.first_attribute(placed.number);
         for (int64_t i = 0; i < table.size(); ++i) {
+            if (!can_be_met(table, i)) continue;
             const int32_t* tuple = table.tuples().data() + i * table.arity();
             const int64_t a = code(input, tuple[placed.order[0]]);
             const auto add = [&](int64_t place) {
-                each_weight(attribute + i,
-                            [&](int64_t y, double weight) { at->rows[place * stride_ + y] += weight; });
+                each_weight(attribute + i, [&](int64_t y, double weight) { at->rows[place * stride_ + y] += weight; });
             };
             if (pair) add(a * n + code(input, tuple[placed.order[1]]));
             else if (at->offset == at->other) add(a);
@@ -326,9 +332,15 @@ class TemplateWeights {
         for (const Placed& placed : templates_[s]) {
             const TupleTable& table = extractor_.table_of(placed.number);
             for (int64_t i = 0; i < table.size(); ++i)
-                for (size_t k = 0; k < placed.order.size(); ++k)
+                for (size_t k = 0; k < placed.order.size() && can_be_met(table, i); ++k)
                     body(shapes_[s].cells[k].input, table.tuples()[i * table.arity() + placed.order[k]]);
         }
+    }
+
+    // No token has the number of an unknown string.
+    static bool can_be_met(const TupleTable& table, int64_t i) {
+        const auto tuple = table.tuples().begin() + i * table.arity();
+        return std::none_of(tuple, tuple + table.arity(), [](int32_t id) { return id < 0; });
     }
 
     void fill(Shape& shape, const std::vector<Placed>& templates) {
@@ -344,6 +356,10 @@ class TemplateWeights {
             const TupleTable& table = extractor_.table_of(placed.number);
             const int64_t first = extractor_.first_attribute(placed.number);
             for (int64_t i = 0; i < table.size(); ++i) {
+                if (!can_be_met(table, i)) {
+                    record.push_back(-1);
+                    continue;
+                }
                 const int32_t* tuple = table.tuples().data() + i * table.arity();
                 uint64_t key = 0;
                 for (size_t k = 0; k < placed.order.size(); ++k)
@@ -359,10 +375,12 @@ class TemplateWeights {
         size_t at = 0;
         for (const Placed& placed : templates) {
             const int64_t first = extractor_.first_attribute(placed.number);
-            for (int64_t i = 0; i < extractor_.table_of(placed.number).size(); ++i, ++at)
+            for (int64_t i = 0; i < extractor_.table_of(placed.number).size(); ++i, ++at) {
+                if (record[at] < 0) continue;
                 each_weight(first + i, [&](int64_t y, double weight) {
                     weights[next[record[at]]++] = {-placed.lowest * stride_ + y, weight};
                 });
+            }
         }
         shape.start_.push_back(0);
         for (size_t r = 0; r + 1 < start.size(); ++r) {

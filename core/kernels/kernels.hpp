@@ -15,8 +15,8 @@ struct PartSums;
 struct ChainPosterior;  // chains/chain_posterior.hpp
 struct WindowWork;      // chains/chain_window.hpp
 struct LabelWindow;
-struct LabelStep;         // chains/label_step.hpp
-class TemplateWeights;    // input/template_weights.hpp
+struct LabelStep;       // chains/label_step.hpp
+class TemplateWeights;  // input/template_weights.hpp
 struct SeenTokens;
 struct ScreenBatch;       // kernels/screening.hpp
 struct LowRankQuadratic;  // kernels/low_rank_quadratic.hpp

@@ -57,7 +57,9 @@ def columns(rng: np.random.Generator, n: int, words: int) -> Columns:
     return Columns.from_sequences([[("w0", "p")], *rows])
 
 
-def random_model(rng: np.random.Generator, templates: list[str], share: float, boundary: Any) -> SequenceModel:
+def random_model(
+    rng: np.random.Generator, templates: list[str], share: float, boundary: Any
+) -> SequenceModel:
     templates = [t.replace("*H", "UH") for t in templates]
     made = TemplateFeatures(TemplateSet.parse("\n".join(templates), boundary=boundary))
     made.learn(columns(rng, 12, 9))
@@ -78,9 +80,7 @@ def check_same(model: SequenceModel, X: Columns, **given: Any) -> None:
     assert seen_by_templates(seen) is not None
     assert seen_by_templates(plain) is None
     for threads in (1, 3):
-        assert np.array_equal(
-            model.decode(seen, threads=threads, **given), model.decode(plain, **given)
-        )
+        assert np.array_equal(model.decode(seen, threads=threads, **given), model.decode(plain, **given))
         assert np.array_equal(
             model.decode(seen, minimum_risk=True, **given), model.decode(plain, minimum_risk=True, **given)
         )
@@ -102,7 +102,9 @@ def check_same(model: SequenceModel, X: Columns, **given: Any) -> None:
     st.sampled_from(["wapiti", "crf++"]),
 )
 @settings(max_examples=60, deadline=None)
-def test_any_templates(seed: int, of_tokens: list[str], of_steps: list[str], share: float, boundary: str) -> None:
+def test_any_templates(
+    seed: int, of_tokens: list[str], of_steps: list[str], share: float, boundary: str
+) -> None:
     rng = np.random.default_rng(seed)
     model = random_model(rng, [*of_tokens, *of_steps], share, boundary)
     X = columns(rng, 8, 14)  # with words that nobody has seen

@@ -19,7 +19,9 @@ from parsimon.cli.options import CONTEXT
 
 __all__ = ["main", "program"]
 
-MANY_OBJECTS = 100_000  # until the first search for cycles: what is imported makes many objects, and no garbage
+MANY_OBJECTS = (
+    100_000  # until the first search for cycles: what is imported makes many objects, and no garbage
+)
 
 EXAMPLES = """
 \b

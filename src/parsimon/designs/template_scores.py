@@ -1,8 +1,8 @@
 """Labels straight from what templates see, without attributes in between: Φw in prediction.
 
-The weights of a model are laid out by what templates see (`core/input/template_weights.hpp`), so that one look-up gives
-those of several templates. Where all steps of a chain are scored alike, scores and the recursion go sequence by sequence
-(`core/chains/labelling_body.hpp`); everything else takes the scores of tokens from here.
+The weights of a model are laid out by what templates see (`core/input/template_weights.hpp`), so that one look-up
+gives those of several templates. Where all steps of a chain are scored alike, scores and the recursion go sequence by
+sequence (`core/chains/labelling_body.hpp`); everything else takes the scores of tokens from here.
 """
 
 from __future__ import annotations

@@ -46,9 +46,11 @@ class Estimator(Base):
     model_class: ClassVar[type[Any]]
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
+        """An estimator of scikit-learn."""
         if Base in Estimator.__bases__:
             _join_scikit_learn()
-        return super().__new__(cls)
+        made: Self = super().__new__(cls)
+        return made
 
     # ---- training ------------------------------------------------------------------------------------------------
 

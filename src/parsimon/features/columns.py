@@ -403,7 +403,10 @@ class Held:
     def add(self, block: bytes) -> tuple[int, int] | None:
         """Holds one more block. If there is an empty line: where the line break before it is, and where it ends."""
         before = b"".join(each[-2:] for each in self._blocks[-2:])[-2:]
-        places = ((block, self.size), (before + block[:2], self.size - len(before)))  # in it, or across its start
+        places = (
+            (block, self.size),
+            (before + block[:2], self.size - len(before)),
+        )  # in it, or across its start
         self._blocks.append(block)
         self.size += len(block)
         for text, offset in places:

@@ -55,12 +55,12 @@ class SeenRows(Rows):
         return self.extractor.apply(*self.seen.arrays, self.skip, self.threads)
 
     @property
-    def start(self) -> IntArray:  # type: ignore[override]
+    def start(self) -> IntArray:
         """(n_rows + 1,) int64."""
         return self._found[0]
 
     @property
-    def index(self) -> IntArray:  # type: ignore[override]
+    def index(self) -> IntArray:
         """Attribute numbers, int32."""
         return self._found[1]
 
