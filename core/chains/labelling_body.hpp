@@ -189,12 +189,13 @@ uint64_t bits_of(int64_t first, int64_t size, Compare&& compare) {
 
 template <class Row>
 int64_t place_of_largest(const Row& row) {
+    const int64_t size = row.size();
     Lanes high = row[0];
 #pragma GCC unroll 8
-    for (int64_t j = 1; j < row.size(); ++j) high = larger(high, row[j]);
+    for (int64_t j = 1; j < size; ++j) high = larger(high, row[j]);
     const Lanes largest = spread(std::max(std::max(high[0], high[1]), std::max(high[2], high[3])));
-    for (int64_t first = 0; first < row.size(); first += 16) {
-        const uint64_t bits = bits_of(first, row.size(), [&](int64_t j) { return row[j] == largest; });
+    for (int64_t first = 0; first < size; first += 16) {
+        const uint64_t bits = bits_of(first, size, [&](int64_t j) { return row[j] == largest; });
         if (bits) return 4 * first + std::countr_zero(bits);
     }
     return 0;
