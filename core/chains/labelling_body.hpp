@@ -139,23 +139,23 @@ inline void forbid(const LabelStep& step, const int32_t* given, int64_t length, 
             if (y != given[t]) scores[t * S + y] = minus_infinity;
 }
 
-// A row of α in registers: W vectors of four. With more labels than that, in memory.
+// A row of α in registers: W vectors of four. With more labels than that, in memory, which need not be aligned.
 template <int W>
 struct AlphaRow {
     Lanes lanes[W];
 
     explicit AlphaRow(int64_t) {}
     static constexpr int64_t size() { return W; }
-    Lanes& operator[](int64_t j) { return lanes[j]; }
-    const Lanes& operator[](int64_t j) const { return lanes[j]; }
+    Lanes at(int64_t j) const { return lanes[j]; }
+    void put(int64_t j, Lanes four) { lanes[j] = four; }
 };
 struct LongAlphaRow {
-    std::vector<Lanes> lanes;
+    std::vector<double> values;
 
-    explicit LongAlphaRow(int64_t stride) : lanes(stride / 4) {}
-    int64_t size() const { return static_cast<int64_t>(lanes.size()); }
-    Lanes& operator[](int64_t j) { return lanes[j]; }
-    const Lanes& operator[](int64_t j) const { return lanes[j]; }
+    explicit LongAlphaRow(int64_t stride) : values(stride) {}
+    int64_t size() const { return static_cast<int64_t>(values.size()) / 4; }
+    Lanes at(int64_t j) const { return load(values.data() + 4 * j); }
+    void put(int64_t j, Lanes four) { store(values.data() + 4 * j, four); }
 };
 
 // Calls body(row type) with the right size for the stride.
@@ -190,12 +190,12 @@ uint64_t bits_of(int64_t first, int64_t size, Compare&& compare) {
 template <class Row>
 int64_t place_of_largest(const Row& row) {
     const int64_t size = row.size();
-    Lanes high = row[0];
+    Lanes high = row.at(0);
 #pragma GCC unroll 8
-    for (int64_t j = 1; j < size; ++j) high = larger(high, row[j]);
+    for (int64_t j = 1; j < size; ++j) high = larger(high, row.at(j));
     const Lanes largest = spread(std::max(std::max(high[0], high[1]), std::max(high[2], high[3])));
     for (int64_t first = 0; first < size; first += 16) {
-        const uint64_t bits = bits_of(first, size, [&](int64_t j) { return row[j] == largest; });
+        const uint64_t bits = bits_of(first, size, [&](int64_t j) { return row.at(j) == largest; });
         if (bits) return 4 * first + std::countr_zero(bits);
     }
     return 0;
@@ -208,10 +208,10 @@ int64_t best_forward(const LabelStep& step, const double* scores, int64_t length
     Row now(S), next(S);
     const int64_t size = now.size();
 #pragma GCC unroll 8
-    for (int64_t j = 0; j < size; ++j) now[j] = load(scores + 4 * j) + load(step.padding.data() + 4 * j);
+    for (int64_t j = 0; j < size; ++j) now.put(j, load(scores + 4 * j) + load(step.padding.data() + 4 * j));
     for (int64_t t = 1;; ++t, alpha += S, left += words) {
 #pragma GCC unroll 8
-        for (int64_t j = 0; j < size; ++j) store(alpha + 4 * j, now[j]);
+        for (int64_t j = 0; j < size; ++j) store(alpha + 4 * j, now.at(j));
         int64_t best = place_of_largest(now);
         if (best >= step.n_labels) best = 0;  // only where scores are no numbers
         if (t == length) return best;
@@ -220,10 +220,10 @@ int64_t best_forward(const LabelStep& step, const double* scores, int64_t length
         const double* into = step.into.data() + best * S;
         const Lanes from_best = spread(alpha[best]);
 #pragma GCC unroll 8
-        for (int64_t j = 0; j < size; ++j) next[j] = from_best + load(into + 4 * j);
+        for (int64_t j = 0; j < size; ++j) next.put(j, from_best + load(into + 4 * j));
         for (int64_t word = 0; word < words; ++word) {
             uint64_t bits =
-                bits_of(word * 16, size, [&](int64_t j) { return now[j] + load(gap + 4 * j) > spread(limit); });
+                bits_of(word * 16, size, [&](int64_t j) { return now.at(j) + load(gap + 4 * j) > spread(limit); });
             const uint64_t own = best / 64 == word ? uint64_t{1} << best % 64 : 0;
             left[word] = bits | own;
             for (bits &= ~own; bits; bits &= bits - 1) {
@@ -231,11 +231,11 @@ int64_t best_forward(const LabelStep& step, const double* scores, int64_t length
                 into = step.into.data() + x * S;
                 const Lanes before = spread(alpha[x]);
 #pragma GCC unroll 8
-                for (int64_t j = 0; j < size; ++j) next[j] = larger(next[j], before + load(into + 4 * j));
+                for (int64_t j = 0; j < size; ++j) next.put(j, larger(next.at(j), before + load(into + 4 * j)));
             }
         }
 #pragma GCC unroll 8
-        for (int64_t j = 0; j < size; ++j) now[j] = next[j] + load(scores + t * S + 4 * j);
+        for (int64_t j = 0; j < size; ++j) now.put(j, next.at(j) + load(scores + t * S + 4 * j));
     }
 }
 
