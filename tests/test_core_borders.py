@@ -134,7 +134,7 @@ def template_scores(**changed: Any) -> None:
     }
     weights = core.TemplateWeights(given["extractor"], given["features"], given["w"])
     if "after" in changed:
-        given["extractor"].load(0, np.array([[3]], np.int32))
+        given["extractor"].learn(*SEEN, 0, 1)
     weights.scores(*SEEN, changed.get("out", zeros(5, 3)), 1)
 
 

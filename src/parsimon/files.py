@@ -23,7 +23,7 @@ from typing import IO, Any
 from parsimon.errors import ParsimonError
 from parsimon.memory import format_size
 
-BLOCK = 1 << 21  # bytes read at a time
+BLOCK = 1 << 19  # bytes read at a time; what is made of as many fits into a processor's cache
 LONGEST_LINE = 64 << 20  # bytes
 LARGEST_WHOLE = 256 << 20  # bytes of what has no lines to speak of: a web page, a sequence
 
