@@ -103,15 +103,17 @@ def _write(data: list[list[list[str]]], target: Path) -> Path:
     return target
 
 
-def measure(peer: Parsimon, task: Task, repeats: int, say: Callable[[str], None]) -> list[Case]:
-    """Trains all sizes in turn, several times over."""
+def measure(
+    peer: Parsimon, task: Task, repeats: int, once_above: float, say: Callable[[str], None]
+) -> list[Case]:
+    """Trains all sizes in turn, several times over; those that take longer than so many seconds, once."""
     if reason := peer.available():
         say(f"{peer.name}: skipped, {reason}")
         return []
     measured = list(cases(task))
     for repeat in range(repeats):
         for case in measured:
-            if case.failure is None:
+            if case.failure is None and not any(run.seconds > once_above for run in case.runs):
                 try:
                     case.runs.append(peer.train(case.task))
                 except Failed as failure:

@@ -21,6 +21,7 @@ import numpy as np
 
 from jobs import Jobs, run_job, run_parts
 from lavergne2010_jobs import JOBS, NETTALK, OURS, TAGGED
+from lavergne2010_orders import ORDERS, STRENGTHS, TENTHS, bootstrap, f1
 from parsimon.report.markdown import table
 from results import PAGES, figure, percent, say, whole
 
@@ -421,6 +422,34 @@ def agreement(asked: Asked) -> str:
     return table([*head, "objective", "above the lowest", "KKT residual", "active"], rows)
 
 
+def orders(asked: Asked) -> str:
+    """Chunking with one tag before and with two."""
+    rows, first = [], None
+    for kind in ORDERS:
+        held = [
+            asked.outcome("held_out", f"{kind}, tenth {n}", told=brief, kind=kind, tenth=n) for n in TENTHS
+        ]
+        if any(one is None for one in held):
+            continue
+        scores = {l1: mean(one["f1"][str(l1)] for one in held) for l1 in STRENGTHS}
+        l1 = max(scores, key=lambda each: scores[each])
+        told = asked.outcome(
+            "tested", f"{kind}, ρ1 = {l1:g}", told=lambda one: percent(one["f1"]), kind=kind, l1=l1
+        )
+        if told is None:
+            continue
+        counts = np.array(told["spans"])
+        first = counts if first is None else first
+        error, of_difference = bootstrap(counts, first)
+        difference = 100 * (told["f1"] - f1(first))
+        cells = [kind, f"{l1:g}", percent(scores[l1]), f"{percent(told['f1'])} ± {100 * error:.2f}"]
+        cells += ["–" if counts is first else f"{difference:+.2f} ± {100 * of_difference:.2f}"]
+        cells += [whole(told["candidates"]), whole(told["active"]), duration(told["cpu_seconds"])]
+        rows.append([*cells, duration(told["seconds"]), f"{told['tokens_a_second']:,.0f}"])
+    head = ["", "ρ1", "F1, held-out tenths", "F1, test", "against order 1", "candidates", "active"]
+    return table([*head, "processors", "wall", "tokens a second, decoding"], rows)
+
+
 PARTS: dict[str, Callable[[Asked], str]] = {
     "table1": table1,
     "table2": table2,
@@ -432,6 +461,7 @@ PARTS: dict[str, Callable[[Asked], str]] = {
     "labels": labels,
     "candidates": candidates,
     "agreement": agreement,
+    "orders": orders,
 }
 
 

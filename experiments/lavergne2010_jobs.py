@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from jobs import Job, peak_mb
+from lavergne2010_orders import held_out, tested
 from parsimon.arrays import Array
 from parsimon.data import folds, load_brown, load_nettalk, load_treebank_pos, phonemes
 from parsimon.designs.pairs import ChainDesign
@@ -414,4 +415,6 @@ JOBS: dict[str, Job] = {
     "by_labels": by_labels,
     "by_candidates": by_candidates,
     "agree": agree,
+    "held_out": held_out,
+    "tested": tested,
 }

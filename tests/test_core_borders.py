@@ -16,6 +16,7 @@ from fuzz.targets.core_scripts import (
     GOLD,
     NEW_ONLINE,
     NEW_SUMMED,
+    SECOND_ORDER,
     SEEN,
     batch,
     chain,
@@ -77,6 +78,16 @@ def with_number(array: Any, at: int, number: float) -> Any:
     array = np.array(array)
     array[at] = number
     return array
+
+
+def descend_groups(**changed: Any) -> int:
+    given: dict[str, Any] = {
+        **{name: np.ones(4) for name in ("gradient", "diagonal", "l1")},
+        **{"pairs": zeros(4, 2), "middle": np.eye(2), "inverse": np.eye(2), "w": zeros(4), "d": zeros(4)},
+        **{"start": longs(0, 2, 3), "member": longs(0, 1, 3), "strength": reals(1, 0)},
+        **{"tol": 0.1, "rounds": 2, "threads": 1, **changed},
+    }
+    return core.descend_groups(**given)
 
 
 def copies(**changed: Any) -> core.GroupCopies:
@@ -182,7 +193,54 @@ LABELLING: list[tuple[str, Callable[[], Any]]] = [
     ("a length is negative", lambda: core.label_lines(b"a\n", longs(0), longs(1), ints(-1), ints(0), ["x"])),
 ]
 
+
+def second_order(**changed: Any) -> core.SecondOrderChain:
+    names = (
+        "offsets",
+        "kind",
+        "weights",
+        "before",
+        "tag",
+        "n_tags",
+        "n_kinds",
+        "scores_tags",
+        "scores_pairs",
+    )
+    return core.SecondOrderChain(
+        *{**dict(zip(names, [*SECOND_ORDER, True, True], strict=True)), **changed}.values()
+    )
+
+
 REFUSED: list[tuple[str, Callable[[], Any]]] = [
+    # Second-order chains
+    ("there must be two tags a pair", lambda: second_order(before=ints(-1), tag=ints(0, 1))),
+    ("there must be two tags a pair, and some pair", lambda: second_order(before=ints(), tag=ints())),
+    ("pairs of tags must ascend", lambda: second_order(before=ints(-1, -1), tag=ints(1, 0))),
+    ("pairs of tags must ascend", lambda: second_order(before=ints(0, 0), tag=ints(1, 1))),
+    ("a tag is out of range", lambda: second_order(before=ints(-2, 0), tag=ints(1, 0))),
+    ("a tag is out of range", lambda: second_order(before=ints(-1, 2), tag=ints(1, 0))),
+    ("a tag is out of range", lambda: second_order(before=ints(-1, 0), tag=ints(2, 0))),
+    ("there must be at least one tag and fewer than 65,536", lambda: second_order(n_tags=0)),
+    ("the number of tables of triples is out of range", lambda: second_order(n_kinds=0)),
+    ("a step's table is out of range", lambda: second_order(kind=ints(0, 1, 0, 0, 0))),
+    ("there must be one weight a sequence", lambda: second_order(weights=reals(1))),
+    ("a sequence's weight is not finite", lambda: second_order(weights=reals(1, np.inf))),
+    (
+        "node scores must be tokens × columns",
+        lambda: second_order().score(zeros(5, 6), zeros(1, 7), ints(*[1] * 5), zeros(2)),
+    ),
+    (
+        "scores of triples must be tables × triples",
+        lambda: second_order().score(zeros(5, 7), zeros(1, 6), ints(*[1] * 5), zeros(2)),
+    ),
+    (
+        "there must be one tag a token",
+        lambda: second_order().score(zeros(5, 7), zeros(1, 7), ints(1), zeros(2)),
+    ),
+    (
+        "a tag is out of range",
+        lambda: second_order().add(ints(0, 1, 2, 0, 1), 1.0, zeros(5, 7), zeros(1, 7)),
+    ),
     # Templates
     ("starts must ascend from 0 to the number of tests", lambda: extractor(start=ints(0, 1, 300))),
     ("starts must ascend from 0 to the number of tests", lambda: extractor(start=ints(0, 5, 3))),
@@ -343,6 +401,13 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("the strength of a group must be above zero", lambda: copies(strength=reals(1, np.inf))),
     ("the factor must be above zero", lambda: copies().rescale(0.0)),
     ("rho must be above zero", lambda: copies().norms(0.0)),
+    ("one number a weight", lambda: descend_groups(l1=zeros(3))),
+    (
+        "matrices must be rank × rank, and the rank two for every pair",
+        lambda: descend_groups(middle=zeros(3, 3)),
+    ),
+    ("there must be one strength a group", lambda: descend_groups(strength=reals(1))),
+    ("a member is out of range", lambda: descend_groups(member=longs(0, 1, 4))),
     ("rho must be above zero", lambda: copies().step(zeros(3), np.inf, 1.0, zeros(3), zeros(3), 1)),
     (
         "a feature is out of range",

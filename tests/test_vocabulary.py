@@ -52,7 +52,7 @@ def test_options_of_prediction_are_those_of_predict_and_evaluate() -> None:
 
 
 def test_keys_of_results() -> None:
-    told = {key for row in rows("What is said of results") for key in re.findall(r"`(\w+)`", row[0])}
+    told = {key for row in rows("Results") for key in re.findall(r"`(\w+)`", row[0])}
     result = Result(Weights.zeros(1), Status.CONVERGED, 1.0)
     keys = {*result_record(result), *pace_record([], 1.0), "size"}
     assert told <= keys

@@ -210,7 +210,7 @@ void bind_maps(nb::module_& m) {
     m.def(
         "lay_out",
         [](const LinearMap& steps, const In<int32_t>& row, int64_t n_labels, bool whole, Threads threads) {
-            require(n_labels > 0 && n_labels < most_labels && steps.features().width == n_labels * n_labels,
+            require(n_labels > 0 && n_labels < most_labels && (whole || steps.features().width == n_labels * n_labels),
                     "features must be of pairs of labels");
             require(row.size() <= static_cast<size_t>(most_numbers), "there are too many tokens for one batch");
             std::vector<int32_t> rows(row.data(), row.data() + row.size());

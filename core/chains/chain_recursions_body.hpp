@@ -103,9 +103,9 @@ bool loses_a_label(const Table& table, Lattice& lattice, int64_t number, int64_t
 
 // α for the first `n` tokens of a sequence (whose first token is number `at`), and, for all of them, log Z (for Max,
 // the best score). In scaled sums α_t is multiplied by 1 / Σ α_{t−1}: the sum of the token before, so that no
-// step waits for it. False: scaled sums will not do.
-template <class Semiring, class Table>
-bool forward(const double* scores, int64_t at, const Table& table, Lattice& lattice, int64_t n) {
+// step waits for it. False: scaled sums will not do. `scores` is what lift_nodes takes, an array [T][Y] or another form.
+template <class Semiring, class Scores, class Table>
+bool forward(const Scores& scores, int64_t at, const Table& table, Lattice& lattice, int64_t n) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
     double shifts = 0, scales = 1, log_scales = 0, sum = 1;
     if (!lift_nodes<Semiring>(scores, node_limit(table, 2), lattice, shifts)) return false;
@@ -158,8 +158,8 @@ bool forward(const double* scores, int64_t at, const Table& table, Lattice& latt
 // right_t is kept (with the sequence's weight in it): α_{t−1}(x) · pair_t(x, y) · right_t(y) is a pair's marginal.
 // Where only some tokens are wanted, α goes no further than the last of them and β no further than the first
 // (Sokolovska et al. 2010); then log Z is not known, and not needed: marginals of one token add up to one.
-template <class Semiring, class Table>
-bool sequence_marginals(const double* scores, int64_t at, const Table& table, Lattice& lattice, double weight,
+template <class Semiring, class Scores, class Table>
+bool sequence_marginals(const Scores& scores, int64_t at, const Table& table, Lattice& lattice, double weight,
                         double* log_z, double* node_out, double* right, LabelWindow window) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;
     if (!forward<Semiring>(scores, at, table, lattice, window.last + 1)) return false;

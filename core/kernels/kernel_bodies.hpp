@@ -13,10 +13,13 @@
 #include "chains/chain_variances_body.hpp"
 #include "chains/chain_decoding_body.hpp"
 #include "chains/tree_decoding_body.hpp"
+#include "chains/second_order_marginals_body.hpp"
+#include "chains/second_order_decoding_body.hpp"
 #include "kernels/screen_body.hpp"
 #include "chains/window_body.hpp"
 #include "chains/labelling_body.hpp"
 #include "kernels/quadratic_descent_body.hpp"
+#include "kernels/paired_rows_body.hpp"
 // clang-format on
 
 constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
@@ -32,6 +35,13 @@ constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
                         tree_argmax,
                         tree_kbest,
                         tree_sample,
+                        second_order_marginals,
+                        second_order_variances,
+                        second_order_score,
+                        second_order_add,
+                        second_order_argmax,
+                        second_order_kbest,
+                        second_order_sample,
                         chain_window,
                         template_scores,
                         template_labels,
@@ -39,5 +49,8 @@ constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
                         screen_pairs,
                         screen_nodes,
                         descend,
+                        paired_slopes,
+                        paired_moments,
+                        paired_products,
                         dot,
                         exponentials};

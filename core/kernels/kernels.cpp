@@ -21,6 +21,7 @@
 #include "chains/chain_shape.hpp"
 #include "chains/chain_window.hpp"
 #include "chains/label_step.hpp"
+#include "chains/second_order_shape.hpp"
 #include "input/template_weights.hpp"
 #include "kernels/low_rank_quadratic.hpp"
 #include "kernels/screening.hpp"

@@ -18,8 +18,12 @@ struct LabelWindow;
 struct LabelStep;       // chains/label_step.hpp
 class TemplateWeights;  // input/template_weights.hpp
 struct SeenTokens;
+struct SecondOrderShape;  // chains/second_order_shape.hpp
+struct SecondOrderScores;
+struct SecondOrderSums;
 struct ScreenBatch;       // kernels/screening.hpp
 struct LowRankQuadratic;  // kernels/low_rank_quadratic.hpp
+struct PairedQuadratic;
 
 struct Kernels {
     const char* name;
@@ -55,6 +59,20 @@ struct Kernels {
     bool (*tree_sample)(const ChainShape&, const PartScores&, uint64_t seed, int32_t n_draws, int32_t* labels,
                         int threads);
 
+    // The same for second-order chains, whose outputs are tags; `add` is false where a pair of tags is not there.
+    bool (*second_order_marginals)(const SecondOrderShape&, const SecondOrderScores&, double* log_z,
+                                   const SecondOrderSums& out, int threads);
+    void (*second_order_variances)(const SecondOrderShape&, const double* marginals, const SecondOrderSums& out,
+                                   int threads);
+    void (*second_order_score)(const SecondOrderShape&, const SecondOrderScores&, const int32_t* tags, double* out);
+    bool (*second_order_add)(const SecondOrderShape&, const int32_t* tags, double times, const SecondOrderSums& parts);
+    bool (*second_order_argmax)(const SecondOrderShape&, const SecondOrderScores&, double* best, int32_t* tags,
+                                int threads);
+    void (*second_order_kbest)(const SecondOrderShape&, const SecondOrderScores&, int32_t k, double* scores,
+                               int32_t* tags, int threads);
+    bool (*second_order_sample)(const SecondOrderShape&, const SecondOrderScores&, uint64_t seed, int32_t n_draws,
+                                int32_t* tags, int threads);
+
     // Marginals of the tokens in a window of one sequence (in `node`), and α of the tokens before and `right`, for
     // those of pairs (see ChainPosterior). Steps have the matrices and the single pairs of work.rows.
     bool (*chain_window)(WindowWork& work, const double* scores, int64_t length, int32_t n_labels, LabelWindow window,
@@ -78,6 +96,13 @@ struct Kernels {
     // Sweeps of coordinate descent on a quadratic with a diagonal plus low-rank matrix and an L1 norm; see
     // quadratic_descent_body.hpp.
     void (*descend)(const LowRankQuadratic&, const double* w, const double* l1, int sweeps, double* d, double* moment);
+
+    // Rows of W = [D S, Y], for some of a model's features; see paired_rows_body.hpp.
+    void (*paired_slopes)(const PairedQuadratic&, const int64_t* member, int64_t n, const double* p, const double* w,
+                          const double* x, double* out);
+    void (*paired_moments)(const PairedQuadratic&, const int64_t* member, int64_t n, const double* step, double* out);
+    void (*paired_products)(const PairedQuadratic&, const int64_t* member, int64_t n, const double* scale,
+                            const double* x, const double* slope, double* out);
 
     // A sum in a fixed order, whatever BLAS there is and however many threads it has.
     double (*dot)(const double* a, const double* b, int64_t n);

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "learners/active_groups.hpp"
 #include "maps/linear_map.hpp"
 
 namespace parsimon {
@@ -23,14 +24,6 @@ struct QuadraticModel {
     const double* curvature;           // D [rows][width]
     const double* gradient;            // g [K]
     const double *l1, *pull, *centre;  // [K]
-};
-
-// Groups that are to be looked at, each with its features, ascending.
-struct ActiveGroups {
-    int64_t n = 0;
-    const int64_t* start = nullptr;  // [n + 1]
-    const int64_t* member = nullptr;
-    const double* strength = nullptr;  // [n]
 };
 
 // Which attribute and column a feature is of, and how strongly it bends the model: Σ D x².

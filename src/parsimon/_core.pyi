@@ -330,6 +330,49 @@ class Chain:
         self, node: _Float64, pair: _Float64, single: _Float64, seed: int, labels: _Int32, threads: int
     ) -> bool: ...
 
+class SecondOrderChain:
+    """The dynamic programs of a batch of second-order tag sequences."""
+
+    def __init__(
+        self,
+        offsets: _Integers,
+        kind: _Integers,
+        weights: _Float64 | None,
+        before: _Integers,
+        tag: _Integers,
+        n_tags: int,
+        n_kinds: int,
+        scores_tags: bool,
+        scores_pairs: bool,
+    ) -> None: ...
+    @property
+    def n_triples(self) -> int: ...
+    def marginals(
+        self,
+        node: _Float64,
+        triple: _Float64,
+        log_z: _Float64,
+        node_out: _Float64,
+        triple_out: _Float64,
+        threads: int,
+    ) -> bool:
+        """False when some sequence has no possible tagging; likewise below."""
+
+    def variances(
+        self, marginals: _Float64, node_out: _Float64, triple_out: _Float64, threads: int
+    ) -> None: ...
+    def score(self, node: _Float64, triple: _Float64, tags: _Integers, out: _Float64) -> None: ...
+    def add(self, tags: _Integers, times: float, node: _Float64, triple: _Float64) -> bool:
+        """False when a pair of tags is not there."""
+
+    def argmax(
+        self, node: _Float64, triple: _Float64, best: _Float64, tags: _Int32, threads: int
+    ) -> bool: ...
+    def kbest(
+        self, node: _Float64, triple: _Float64, scores: _Float64, tags: _Int32, threads: int
+    ) -> None: ...
+    def sample(self, node: _Float64, triple: _Float64, seed: int, tags: _Int32, threads: int) -> bool: ...
+
 class Tree(Chain):
     """The same of a batch of trees."""
 
@@ -624,6 +667,24 @@ def descend(
     moment: _Float64,
 ) -> None:
     """Coordinate descent on a diagonal plus low-rank quadratic with an L1 norm."""
+
+def descend_groups(
+    gradient: _Float64,
+    diagonal: _Float64,
+    pairs: _Float64,
+    middle: _Float64,
+    inverse: _Float64,
+    w: _Float64,
+    l1: _Float64,
+    start: _Int64,
+    member: _Int64,
+    strength: _Float64,
+    tol: float,
+    rounds: int,
+    d: _Float64,
+    threads: int,
+) -> int:
+    """Block coordinate descent and Newton steps on such a quadratic with the norms of groups; the number of rounds."""
 
 def descend_coordinates(
     map: LinearMap,

@@ -11,6 +11,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -72,7 +73,9 @@ def explained(code: int, log: str) -> str:
         (line for line in log.splitlines() if "ERROR: " in line or "runtime error: " in line), ""
     )
     sanitizer = re.sub(r"==\d+==|0x[0-9a-f]+", "", sanitizer)  # what differs from run to run
-    what = "too slow" if TOO_SLOW in log else sanitizer or f"crash with code {code}"
+    what = (
+        "too slow" if TOO_SLOW in log or code == -signal.SIGPROF else sanitizer or f"crash with code {code}"
+    )
     return f"{what} {where}\n{log}"
 
 

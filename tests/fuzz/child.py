@@ -14,6 +14,7 @@ import gc
 import hashlib
 import os
 import resource
+import signal
 import sys
 import tempfile
 import time
@@ -25,6 +26,7 @@ from fuzz.all_targets import all_targets
 from fuzz.target import Target
 
 TOO_SLOW = "Timeout ("  # what faulthandler writes
+WAITING = 15.0  # an input may take so many times its processor time, for a machine may have much else to do
 
 
 class Attack:
@@ -40,8 +42,10 @@ class Attack:
         self.current.write_bytes(content)
         self.counter.write_text(str(number + 1))
         if self.limit:
-            faulthandler.dump_traceback_later(self.limit, exit=True)
+            signal.setitimer(signal.ITIMER_PROF, self.limit)
+            faulthandler.dump_traceback_later(WAITING * self.limit, exit=True)
         found = self.target.finding(content, self.folder)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
         faulthandler.cancel_dump_traceback_later()
         if found is not None:
             keep(self.out, self.target.name, content, found, self.seen)
@@ -113,7 +117,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--inputs", type=int, default=1 << 62)
     parser.add_argument("--memory", type=float, default=4.0, help="GiB of address space; 0 for no limit")
-    parser.add_argument("--limit", type=float, default=20.0, help="seconds for one input; 0 for no limit")
+    parser.add_argument(
+        "--limit", type=float, default=20.0, help="seconds of the processor for one input; 0 for none"
+    )
     parser.add_argument("--guided", action="store_true")
     given = parser.parse_args()
     import other_core  # noqa: F401 (another build of the core, if one is named)
@@ -123,6 +129,7 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (int(given.memory * 2**30),) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable()
+    faulthandler.register(signal.SIGPROF, chain=True)  # the stack, and then the end
     with contextlib.suppress(KeyboardInterrupt):
         (guided if given.guided else plainly)(attack, given.seed, given.first, given.seconds, given.inputs)
     sys.stdout.flush()

@@ -102,5 +102,6 @@ def command(*arguments: object, quiet: bool = False) -> str:
 
 def numbers_only(shown: str, content: bytes = b"") -> None:
     """What a command prints has no NaN and no infinity in it, unless the input has."""
-    if NO_NUMBER.search(shown) and not NO_NUMBER.search(content.decode("latin-1")):
+    given = (content.decode(encoding, "replace") for encoding in ("latin-1", "utf-8"))
+    if NO_NUMBER.search(shown) and not any(map(NO_NUMBER.search, given)):
         raise Wrong(f"a number that is none is printed\n{shown[:2000]}")

@@ -159,6 +159,11 @@ def test_wrong_answers_are_kept(tmp_path: Path, content: bytes, found: str | Non
     ("body", "reason"),
     [
         ("import time; faulthandler.dump_traceback_later(0.1, exit=True); time.sleep(60)", "too slow File"),
+        (
+            "import signal; faulthandler.register(signal.SIGPROF, chain=True);"
+            " signal.setitimer(signal.ITIMER_PROF, 0.1)\nwhile True: pass",
+            "too slow File",
+        ),
         ("faulthandler.enable(); import ctypes; ctypes.string_at(0)", "crash with code -11"),
     ],
 )
@@ -182,6 +187,7 @@ def test_reports_of_sanitisers_are_of_one_sort_in_every_run() -> None:
 def test_what_is_printed_must_be_numbers() -> None:
     numbers_only("0.5, -1 nothing")
     numbers_only("x nan", b"x NaN")  # the input has it
+    numbers_only("x inf\u2028(", "x inf\u2028(".encode())
     for shown in ("a nan b", "[1.0, NaN, 2]", "-inf"):
         with pytest.raises(Wrong):
             numbers_only(shown)

@@ -12,6 +12,7 @@ import pytest
 from flat_problems import flat_toy
 from max_margin_toys import PRICES, TOYS, checked, every_toy, solve
 from parsimon.errors import ParsimonError
+from parsimon.features.observations import Observations, Rows
 from parsimon.losses import Hinge
 from parsimon.penalties import L1, L2, ElasticNet, KLNorm, L1Ball
 from parsimon.solvers import (
@@ -66,6 +67,37 @@ def test_mistakes_may_have_prices(toy: Toy, penalty: ElasticNet) -> None:
         assert solve(choose_solver(name, problem, 1e-7), problem).objective == pytest.approx(
             optimum, rel=1e-5
         )
+
+
+def steep_toy(gold: tuple[int, ...]) -> Toy:
+    """Two sequences of five tokens with one feature of 1000 or −1000."""
+    values = np.array([1000.0, -1000.0, 1000.0, 1000.0, -1000.0])
+    node = Rows(np.arange(6, dtype=np.int64), np.zeros(5, np.int32), values)
+    observations = Observations(node, Rows.identical(5, 1), np.array([3, 2], np.int32))
+    return Toy(observations, np.array(gold, np.int32), 2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "gold", [(0, 1, 0, 0, 1), (0, 1, 0, 1, 0), (0, 1, 1, 0, 0)], ids=["same", "opposite", "noise"]
+)
+def test_features_with_large_values_keep_no_learner_from_the_optimum(gold: tuple[int, ...]) -> None:
+    """All instances share the feature: what one step gains for one of them, the next takes back for another."""
+    toy = steep_toy(gold)
+    learners: list[tuple[Any, ElasticNet]] = [
+        (FrankWolfe(tol=1e-4), L2(1.0)),
+        (OneSlack(tol=1e-4), L2(1.0)),
+        (Smoothing(tol=1e-3), L2(1.0)),
+        (Adaptive(), L2(1.0)),
+        (CuttingPlane(tol=1e-4), L1(1.0)),
+        (Smoothing(tol=1e-3), L1(1.0)),
+        (Adaptive(), L1(1.0)),
+        (Adaptive(), ElasticNet(l1=0.5, l2=0.5)),
+    ]
+    for solver, penalty in learners:
+        found = solve(solver, toy.problem("hinge", penalty), 500)
+        optimum = by_cvxpy(toy, "hinge", penalty)
+        assert found.objective == pytest.approx(optimum, rel=2e-3, abs=2e-3), (solver.name, penalty)
+        assert found.status in (Status.CONVERGED, Status.STALLED), solver.name
 
 
 @pytest.mark.parametrize("n_labels", [2, 3])

@@ -9,7 +9,7 @@ import pytest
 
 from max_margin_toys import TOYS, every_toy, solve
 from parsimon.penalties import L2
-from parsimon.solvers import FrankWolfe, Weights
+from parsimon.solvers import FrankWolfe, Status, Weights
 from toy_problems import Toy, by_cvxpy, make_toy
 
 
@@ -69,3 +69,21 @@ def test_another_penalty_keeps_the_outputs_that_are_known() -> None:
     assert warm[0].gap is not None
     assert cold[0].gap is not None
     assert warm[0].gap < 0.5 * cold[0].gap
+
+
+def test_instances_that_share_a_feature_with_large_values_are_moved_together() -> None:
+    """One at a time, they would need thousands of epochs. The bounds hold with the steps of all, too."""
+    toy = make_toy(31, lengths=(4, 3, 5, 2, 4, 3, 5, 4), n_node=8, real=True)
+    rows = toy.observations.node
+    assert rows.value is not None
+    node = replace(rows, value=np.where(rows.index == 0, 1000.0, 1.0) * rows.value)
+    toy = replace(toy, observations=replace(toy.observations, node=node))
+    problem, optimum = toy.problem("hinge", L2(0.2)), by_cvxpy(toy, "hinge", L2(0.2))
+    result = solve(FrankWolfe(tol=1e-4), problem, 1000)
+    assert result.status is Status.CONVERGED
+    assert result.objective == pytest.approx(optimum, rel=2e-4)
+    heights = np.array([event.objective for event in result.history])
+    bounds = heights - np.array([event.gap for event in result.history])
+    assert np.all(np.diff(heights) <= 0)
+    assert np.all(np.diff(bounds) >= -1e-9)
+    assert np.all(bounds <= optimum * (1 + 1e-6))

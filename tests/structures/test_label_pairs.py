@@ -52,11 +52,14 @@ def test_marginals_of_tags_are_sums_over_labels(table: Any, n: int, seed: int) -
     assert found.flags.c_contiguous
 
 
-@given(possible, st.lists(st.integers(-1, K - 1), max_size=5))
-def test_labels_that_do_not_agree_with_given_tags(table: Any, tags: list[int]) -> None:
-    others = LabelPairs.of(table).others(np.array(tags, int))
-    wanted = [[given >= 0 and given != tag for _, tag in labels_of(table)] for given in tags]
-    assert others.tolist() == wanted
+@given(possible)
+def test_triples_are_pairs_that_follow_each_other(table: Any) -> None:
+    pairs, labels = LabelPairs.of(table), labels_of(table)
+    wanted = [
+        (i, j) for i, (_, tag) in enumerate(labels) for j, (before, _) in enumerate(labels) if before == tag
+    ]
+    assert list(zip(*(each.tolist() for each in pairs.triples), strict=True)) == wanted
+    assert pairs.n_first == sum(before < 0 for before, _ in labels)
 
 
 @given(st.lists(st.tuples(st.integers(-2, K - 1), st.integers(-1, K - 1)), max_size=8))

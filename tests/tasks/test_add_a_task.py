@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -121,22 +122,62 @@ def test_mistakes_are_one_sentence(place: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
+SLOW = [
+    "train",
+    "sets",
+    "train.tsv",
+    "-m",
+    "m.model",
+    "--solver",
+    "subgradient",
+    "--l1",
+    "0.1",
+    "--tol",
+    "1e-300",
+    "--max-iter",
+    "100000000",
+]
+
+
+def test_progress_limits_and_ctrl_c(place: Path) -> None:
+    """The frame's own: plain lines of progress, the time limit, the limit on memory, and the best model so far."""
+    limited = run(place, *SLOW, "--time-limit", "1", "--verbose", "--json")
+    assert limited.returncode == 0, limited.stderr
+    assert json.loads(limited.stdout)["status"] == "time"
+    assert re.search(r"^ +\d+\.\d s  iteration 0: objective ", limited.stderr, re.MULTILINE)
+    assert "making features" in limited.stderr
+    assert run(place, *SLOW, "--memory", "1M").returncode == 2
+    (place / "m.model").unlink()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "parsimon", *SLOW, "--log", "log.jsonl"],
+        cwd=place,
+        env=environment(place),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(
+        lambda: (place / "log.jsonl").exists() and '"iteration"' in (place / "log.jsonl").read_text(), process
+    )
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    assert run(place, "inspect", "m.model").returncode == 0
+
+
+def wait_until(ready: Callable[[], bool], process: subprocess.Popen[Any]) -> None:
+    """Waits for a training to get somewhere."""
+    deadline = time.monotonic() + 60
+    while not ready():
+        assert process.poll() is None, "training ended too early"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def test_it_is_killed_and_resumed(place: Path) -> None:
-    """L-BFGS is asked for more than there is, so that there is time to kill it."""
-    slow = [
-        "train",
-        "sets",
-        "train.tsv",
-        "-m",
-        "m.model",
-        "--l2",
-        "1e-9",
-        "--solver",
-        "fista",
-        "--tol",
-        "1e-300",
-    ]
-    safe = [*slow, "--checkpoint-every", "0.01", "--log", "log.jsonl", "--max-iter", "2000000"]
+    """A tolerance that cannot be reached leaves time to kill it."""
+    safe = [*SLOW, "--checkpoint-every", "0.01", "--log", "log.jsonl"]
     process = subprocess.Popen(
         [sys.executable, "-m", "parsimon", *safe],
         cwd=place,
@@ -144,15 +185,11 @@ def test_it_is_killed_and_resumed(place: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 60
-    while not (place / "m.model.ckpt").exists():
-        assert process.poll() is None, "training ended too early"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until((place / "m.model.ckpt").exists, process)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not (place / "m.model").exists()
-    done = run(place, *slow, "--resume", "--max-iter", "50", "--json")
+    done = run(place, *SLOW, "--resume", "--max-iter", "50", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["status"] in ("iterations", "converged", "stalled")
     assert (place / "m.model").exists()

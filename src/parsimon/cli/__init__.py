@@ -70,12 +70,12 @@ COMMANDS = Commands("train", "predict", "evaluate", "inspect", "explain", "sampl
 @click.group(cls=Program, context_settings=CONTEXT, epilog=EXAMPLES, commands=COMMANDS)
 @click.version_option(__version__, "--version", prog_name="parsimon", message="%(prog)s %(version)s")
 def program() -> None:
-    """Learn small structured predictors, use them, and look into them.
+    """Train small structured predictors, use them and inspect them.
 
-    Sequences are in column files: one token a line, its columns separated by blanks or tabs, the label last, and
-    an empty line after every sequence. Feature templates are those of Wapiti and CRF++. Documents are in
-    directories of classes, JSON lines, or lines 'label TAB text'. Treebanks are in CoNLL-U or CoNLL-X. Trees are in
-    column files with a column of parents, or are web pages. Tables are CSV files with names in the first line.
+    Sequences are read from column files: one token per line, columns separated by blanks or tabs, the label in the
+    last column, and an empty line after every sequence. Feature templates are those of Wapiti and CRF++. Documents are
+    in one directory per class, JSON lines, or lines 'label TAB text'. Treebanks are in CoNLL-U or CoNLL-X. Trees are in
+    column files with a column of parents, or are web pages. Tables are CSV files with column names in the first line.
     '-' stands for standard input.
     """
 

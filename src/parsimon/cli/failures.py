@@ -54,9 +54,9 @@ def say(sentence: str) -> None:
 def say_unknown(name: str, n: int, what: str, labels: Sequence[str]) -> None:
     """Says that labels in a file, which so many tokens or documents (`what`) have, are not known to the model."""
     if labels:
-        some = ", ".join(labels[:5]) + (", …" if len(labels) > 5 else "")
+        some = ", ".join(map(one_line, labels[:5])) + (", …" if len(labels) > 5 else "")
         say(
-            f"{name} has {n:,} {what}{'s' * (n != 1)} with a label that the model does not know ({some}); "
+            f"{one_line(name)} has {n:,} {what}{'s' * (n != 1)} with a label that the model does not know ({some}); "
             f"{'they count' if n != 1 else 'it counts'} as wrong"
         )
 

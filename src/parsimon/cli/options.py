@@ -191,7 +191,7 @@ encoding_option = option(
 
 
 lines_option = option(
-    "--lines", is_flag=True, section="Reading", help="Every line of a text file is a document, not the file."
+    "--lines", is_flag=True, section="Reading", help="Treat every line of a text file as a document."
 )
 
 
@@ -208,7 +208,7 @@ cell_separator_option = option(
     section="Reading",
     type=click.Choice(["comma", "tab", "semicolon"]),
     show_default="detected from the first lines",
-    help="What stands between cells.",
+    help="What separates cells.",
 )
 
 
@@ -221,11 +221,9 @@ def reading_flags() -> list[Any]:
             type=click.Choice(list(SEPARATORS)),
             default="any",
             section=section,
-            help="What stands between columns: one tab, one space, or any run of both.",
+            help="What separates columns: one tab, one space, or any run of both.",
         ),
-        option(
-            "--comment", metavar="PREFIX", section=section, help="Pass over lines that start with PREFIX."
-        ),
+        option("--comment", metavar="PREFIX", section=section, help="Skip lines that start with PREFIX."),
     ]
 
 
@@ -241,8 +239,8 @@ decoding_option = option(
     type=click.Choice(["viterbi", "mst", MINIMUM_RISK]),
     section="Decoding",
     show_default="viterbi, or mst for parsers",
-    help="The best labelling or the best tree; or that of which the fewest wrong labels or heads are expected: it "
-    "has the largest sum of probabilities.",
+    help="'viterbi' and 'mst' predict the labelling or tree with the highest score, 'minimum-risk' that with the "
+    "fewest expected errors.",
 )
 
 

@@ -32,8 +32,8 @@ def selection_flags(budget: int, uncounted: str, refit: str) -> list[Any]:
             "--select",
             section=CHOOSING,
             type=click.Choice(SELECTIONS),
-            help="Choose templates first, then learn with those only: by a perceptron with a budget, along a path of "
-            "group lassos, or by how much each tells by itself.",
+            help="Select templates first, then train with these only: by a perceptron with a budget, along a path of "
+            "group lassos, or by the information gain of each template.",
         ),
         option(
             "--budget",
@@ -41,7 +41,7 @@ def selection_flags(budget: int, uncounted: str, refit: str) -> list[Any]:
             type=at_least_one,
             metavar="N",
             show_default=str(budget),
-            help=f"How many templates --select may keep{uncounted}.",
+            help=f"The largest number of templates that --select keeps{uncounted}.",
         ),
         option(
             "--select-epochs",
@@ -56,7 +56,7 @@ def selection_flags(budget: int, uncounted: str, refit: str) -> list[Any]:
             section=CHOOSING,
             type=click.Choice(list(REFITS)),
             show_default=refit,
-            help="What the second stage is: short for --loss and --solver.",
+            help="How the second stage learns; short for --loss and --solver.",
         ),
     ]
 

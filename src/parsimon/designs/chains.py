@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from parsimon._core import LinearMap, distinct_rows
 from parsimon.arrays import Array
 from parsimon.designs.feature_index import FeatureIndex
 from parsimon.designs.pairs import ChainDesign, Forbidden, PairDesign, SiblingDesign, TreeDesign
+from parsimon.designs.second_order import SecondOrderDesign, build_second_order
 from parsimon.features.observations import Observations, Rows
 from parsimon.structures.chain import Chain
 from parsimon.structures.label_schemes import Transitions
@@ -29,18 +31,23 @@ def build_chain(
     threads: int = 1,
     workspace: Workspace | None = None,
     scored: bool = False,
-) -> tuple[PairDesign, Chain]:
+) -> tuple[PairDesign | SecondOrderDesign, Chain]:
     """The design and the structure of a batch of sequences, or of trees where observations have links.
 
     `allowed` says which labels may follow each other or, where steps come from siblings too, be below each other. With
     `scored`, scores of tokens come from elsewhere, and the design has no attributes of tokens.
     """
+    if scored:
+        observations = replace(observations, node=Rows.identical(observations.n_tokens, 0))
+    if index.tags is not None:
+        return build_second_order(
+            observations, index, weights=weights, allowed=allowed, threads=threads, workspace=workspace
+        )
     rows, _ = observations.steps
     start, attributes, value, step_row = distinct_rows(rows.start, rows.index, rows.value)
     if len(start) == 1:  # no token, so no step; a chain has at least one kind of them
         start = np.zeros(2, np.int64)
-    tokens = Rows.identical(observations.n_tokens, 0) if scored else observations.node
-    node = LinearMap(tokens.start, tokens.index, tokens.value, index.node)
+    node = LinearMap(observations.node.start, observations.node.index, observations.node.value, index.node)
     steps = LinearMap(start, attributes, value, index.pair)
     shared: dict[str, Any] = {"threads": threads, "workspace": workspace}
     if observations.first_sibling is not None:
@@ -68,6 +75,8 @@ def _tree(kind: Callable[..., Tree], observations: Observations, design: PairDes
 
 def width(observations: Observations, index: FeatureIndex, allowed: Transitions | None) -> int:
     """How many numbers a token takes up while a structure is at work on it."""
+    if index.tags is not None:
+        return index.node.width + index.tags.pairs.n_labels
     if observations.first_sibling is None:
         return index.n_labels
     if allowed is None:

@@ -95,14 +95,13 @@ class FeatureTable:
     def bias_features(self) -> IntArray:
         """Features that look at nothing but labels, biases and label bigrams, ascending."""
         node, pair = self.space.constant()
-        Y = self.n_labels
 
-        def all_of(rows: FeatureRows, attributes: IntArray, width: int) -> IntArray:
-            attribute = np.repeat(attributes.astype(np.int64), width)
-            found = rows.find(attribute, np.tile(np.arange(width, dtype=np.int32), len(attributes)))
+        def all_of(rows: FeatureRows, attributes: IntArray) -> IntArray:
+            attribute = np.repeat(attributes.astype(np.int64), rows.width)
+            found = rows.find(attribute, np.tile(np.arange(rows.width, dtype=np.int32), len(attributes)))
             return found[found >= 0]
 
         shift = self.index.node.n_features
         return np.concatenate(
-            [np.sort(all_of(self.index.node, node, Y)), np.sort(all_of(self.index.pair, pair, Y * Y)) + shift]
+            [np.sort(all_of(self.index.node, node)), np.sort(all_of(self.index.pair, pair)) + shift]
         )

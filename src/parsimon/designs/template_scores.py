@@ -31,7 +31,7 @@ class TemplateScores:
         cut = index.node.n_features
         self.compiled = TemplateWeights(node.extractor, index.node, weights[:cut])
         # Nothing that steps look at makes a difference between them.
-        same = len(space.constant()[1]) == pair.n_attributes
+        same = index.tags is None and len(space.constant()[1]) == pair.n_attributes
         self._pair = _matrix(index, weights[cut:]) if same else None
         self._steps: list[tuple[Transitions | None, LabelStep]] = []
 
@@ -55,7 +55,7 @@ class TemplateScores:
         allowed: Transitions | None,
         meaning: Callable[[Transitions | None], Transitions | None],
     ) -> LabelStep | None:
-        """What all steps are scored by; None where they differ, and for trees.
+        """What all steps are scored by; None where they differ, for trees and for second-order chains.
 
         `meaning` says what is allowed of labels; it is only asked about what was not asked for last time.
         """

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from parsimon.arrays import Array
 from parsimon.problem import Problem
 from parsimon.solvers.base import Iterate, Status
 from parsimon.solvers.capabilities import MARGIN_LOSS, PROX, SQUARES, Requires
@@ -38,24 +39,33 @@ class OneSlack:
 
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields the best weights so far after every pass."""
-        bend = np.broadcast_to(SQUARES.of(problem).l2_strength, problem.n_features)
-        planes, offsets, alpha = np.zeros((0, problem.n_features)), np.zeros(0), np.zeros(0)
-        gram, idle = np.zeros((0, 0)), np.zeros(0, int)
-        w, best, passes, floor = start.dense(), None, 0, -np.inf
+        scale = 1 / np.broadcast_to(SQUARES.of(problem).l2_strength, problem.n_features)
+        yield from self.refine(problem, scale, start.dense(), np.zeros((0, problem.n_features)), np.zeros(0))
+
+    def refine(
+        self, problem: Problem, scale: Array, w: Array, planes: Array, offsets: Array
+    ) -> Iterator[Iterate]:
+        """The same from planes that are known, at most one, with the penalty ½ Σ_k w_k²/scale_k.
+
+        Where the scale is zero, so is the weight.
+        """
+        alpha, idle = np.ones(len(planes)), np.zeros(len(planes), int)
+        gram = (planes * scale) @ planes.T
+        best, passes, floor = None, 0, -np.inf
         while True:
             loss, gradient = problem.loss_and_gradient(w)
             passes += 1
             objective = loss + problem.penalty.value(w)
             if best is None or objective < best.objective:
                 best = Iterate(Weights(w, None, problem.n_features), objective, passes)
-            products = planes @ (gradient / bend)
-            gram = np.block([[gram, products[:, None]], [products, np.sum(gradient**2 / bend)]])
+            products = planes @ (scale * gradient)
+            gram = np.block([[gram, products[:, None]], [products, np.sum(scale * gradient**2)]])
             planes = np.vstack([planes, gradient])
             offsets = np.append(offsets, loss - float(gradient @ w))
             idle = np.append(idle, 0)
             alpha = minimize_on_simplex(gram, offsets, np.append(alpha, 0.0) if len(alpha) else np.ones(1))
-            w = -(alpha @ planes) / bend
-            floor = max(floor, float(offsets @ alpha) - 0.5 * float(np.sum(bend * w * w)))
+            w = -scale * (alpha @ planes)
+            floor = max(floor, float(offsets @ alpha) - 0.5 * float(alpha @ gram @ alpha))
             gap = best.objective - floor
             status = Status.CONVERGED if gap <= self.tol * abs(best.objective) else None
             support = int(np.count_nonzero(alpha))

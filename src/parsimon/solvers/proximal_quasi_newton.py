@@ -1,4 +1,4 @@
-"""Proximal quasi-Newton for a smooth loss and an L1 penalty.
+"""Proximal quasi-Newton for a smooth loss and an L1 penalty, or one on disjoint groups.
 
 At every step the loss is replaced by a quadratic model with the L-BFGS matrix B, and the *penalised* model is
 minimised (Lee, Sun & Saunders 2014; Scheinberg & Tang 2016):
@@ -16,9 +16,9 @@ direction: that pair enters B, and the model is solved again.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -26,8 +26,18 @@ from parsimon._core import descend, dot
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Evaluation, Problem
 from parsimon.solvers.base import Iterate, Status, paused
-from parsimon.solvers.capabilities import CURVED, ELASTIC_OR_GROUPS, PROX, SEPARABLE, SMOOTH_LOSS, Requires
+from parsimon.solvers.capabilities import (
+    CURVED,
+    DISJOINT_GROUPS,
+    ELASTIC_OR_GROUPS,
+    PROX,
+    SINGLE_OR_BLOCKS,
+    SMOOTH_LOSS,
+    Capability,
+    Requires,
+)
 from parsimon.solvers.convergence import goal_of
+from parsimon.solvers.group_kinks import GroupKinks
 from parsimon.solvers.owlqn import pseudo_gradient
 from parsimon.weights import Weights
 
@@ -44,6 +54,9 @@ RENEW_AT, RENEW_EVERY = (2, 7), 20
 FEW_PAIRS, FEW_REJECTIONS, MOST_REJECTIONS = 10, 3, 25
 # After an accepted step damping falls, quickly while it is large, and slowly when it has done its work.
 LARGE_DAMPING, QUICKLY, SLOWLY = 12, 0.85, 0.98
+# All pairs take at most so many bytes (of which features of whole templates have millions), but there are always a few.
+MOST_BYTES, FEWEST_PAIRS = 1 << 29, 6
+DIVERGED = 1e6  # times as steep as at first: coordinate descent goes up where rounding has made B indefinite
 SHORTEST = 1e-3  # share of a Newton step on a face that is tried
 
 
@@ -57,6 +70,7 @@ class CurvaturePairs:
 
     memory: int
     damping: float
+    threads: int = 1
     taken: int = 0  # pairs taken in so far
     columns: Array | None = None  # features × 2·memory: s, y, s, y, …
     _sy: Array = field(default_factory=lambda: np.zeros((0, 0)))  # SᵀY
@@ -70,6 +84,7 @@ class CurvaturePairs:
         if not dot(s, y) > POSITIVE * dot(y, y):
             return
         if self.columns is None:
+            self.memory = self.fitting(len(s))
             self.columns = np.zeros((len(s), 2 * self.memory))
             self._sy = np.zeros((self.memory, self.memory))
         slot = self.taken % self.memory
@@ -104,6 +119,20 @@ class CurvaturePairs:
             return np.zeros((len(chosen), 0))
         return self.columns[chosen, : 2 * len(self)]
 
+    def fitting(self, n_features: int) -> int:
+        """How many pairs there is room for."""
+        return min(self.memory, max(FEWEST_PAIRS, MOST_BYTES // (16 * max(n_features, 1))))
+
+    def keep_newest(self, memory: int) -> None:
+        """Goes on with fewer slots."""
+        if self.columns is None or memory >= self.memory:
+            return
+        kept = (self.taken - 1 - np.arange(min(len(self), memory))[::-1]) % self.memory  # oldest first
+        columns = np.zeros((len(self.columns), 2 * memory))
+        columns[:, 0 : 2 * len(kept) : 2] = self.columns[:, 2 * kept]
+        columns[:, 1 : 2 * len(kept) : 2] = self.columns[:, 2 * kept + 1]
+        self.columns, self.memory, self.taken = columns, memory, len(kept)
+
     def carry(self, old: IntArray, new: IntArray) -> None:
         """From one set of features to another; nothing is known of features that are new.
 
@@ -111,6 +140,7 @@ class CurvaturePairs:
         """
         if self.columns is None:
             return
+        self.keep_newest(self.fitting(len(new)))
         at = np.minimum(np.searchsorted(old, new), len(old) - 1)
         self.columns = self.columns[at]
         self.columns[old[at] != new] = 0.0
@@ -157,6 +187,13 @@ class QuadraticModel:
         V = W @ inverse
         curvature = np.maximum(d - np.einsum("ij,ij->i", W, V), LEAST_CURVATURE * d)
         return cls(g, d, W, V, middle, curvature)
+
+    def without_pairs(self) -> QuadraticModel:
+        """The same with B = D."""
+        nothing = np.zeros((len(self.gradient), 0))
+        return replace(
+            self, columns=nothing, projected=nothing, middle=np.zeros((0, 0)), curvature=self.diagonal
+        )
 
     def slope(self, d: Array) -> Array:
         """g + B d."""
@@ -208,6 +245,8 @@ def minimise(
         slope, remaining = left(d)
         if remaining <= tol * first:
             break
+        if not remaining <= DIVERGED * first and model.columns.shape[1]:
+            return minimise(model.without_pairs(), w, l1, tol=tol, rounds=rounds, sweeps=sweeps)
         d = step_on_face(model, w, l1, d, slope)
     return d
 
@@ -235,20 +274,77 @@ def step_on_face(model: QuadraticModel, w: Array, l1: Array, d: Array, slope: Ar
     return d
 
 
+class Kinks(Protocol):
+    """What of a penalty is not smooth, and how a model with it is minimised."""
+
+    @property
+    def lift(self) -> Array | float:
+        """The curvature of what is smooth."""
+        ...
+
+    def rise(self, old: Array, new: Array) -> float:
+        """By how much it is higher at new weights than at old ones."""
+        ...
+
+    def largest_violation(self, w: Array, gradient: Array) -> float:
+        """The largest violation of the optimality conditions; `gradient` is that of all that is smooth."""
+        ...
+
+    def propose(self, w: Array, gradient: Array, diagonal: Array, pairs: CurvaturePairs) -> Array:
+        """The step to the minimum of the penalised model."""
+        ...
+
+
+@dataclass(frozen=True)
+class SingleKinks:
+    """Σ_k l1_k |w_k|."""
+
+    l1: Array
+    lift: Array | float
+
+    @classmethod
+    def of(cls, problem: Problem) -> SingleKinks:
+        """Those of a problem's penalty."""
+        penalty = CURVED.of(problem)
+        l1 = np.broadcast_to(np.asarray(penalty.l1_strength, np.float64), problem.n_features)
+        return cls(l1, penalty.l2_strength)
+
+    def rise(self, old: Array, new: Array) -> float:
+        """By how much it is higher at new weights than at old ones."""
+        return float(dot(self.l1, np.abs(new) - np.abs(old)))
+
+    def largest_violation(self, w: Array, gradient: Array) -> float:
+        """The largest pseudo-gradient."""
+        return float(np.max(np.abs(pseudo_gradient(w, gradient, self.l1)), initial=0.0))
+
+    def propose(self, w: Array, gradient: Array, diagonal: Array, pairs: CurvaturePairs) -> Array:
+        """The step, on the weights that are not zero or nearly want to leave zero."""
+        l1 = self.l1
+        chosen = np.flatnonzero((w != 0) | (np.abs(gradient) > IN_MODEL * l1))
+        model = QuadraticModel.build(gradient, diagonal, pairs, chosen)
+        d = np.zeros(len(w))
+        d[chosen] = minimise(model, w[chosen], np.ascontiguousarray(l1[chosen]))
+        return d
+
+
+# Penalties of each kind, and their kinks: the first that a problem has.
+KINKS: tuple[tuple[Capability, Callable[[Problem], Kinks]], ...] = (
+    (CURVED, SingleKinks.of),
+    (DISJOINT_GROUPS, GroupKinks.of),
+)
+
+
 @dataclass(frozen=True)
 class Terms:
-    """The objective in parts: a smooth one, and Σ_k l1_k |w_k|."""
+    """The objective in parts: a smooth one, and one with kinks."""
 
     problem: Problem
-    l1: Array
-    lift: Array | float  # what is added to the loss's curvature: that of the penalty, and 1
+    kinks: Kinks
 
     @classmethod
     def of(cls, problem: Problem) -> Terms:
         """The terms of a problem."""
-        penalty = CURVED.of(problem)
-        l1 = np.broadcast_to(np.asarray(penalty.l1_strength, np.float64), problem.n_features)
-        return cls(problem, l1, penalty.l2_strength + 1.0)
+        return cls(problem, next(make(problem) for kind, make in KINKS if kind.find(problem) is not None))
 
     def at(self, w: Array, there: Evaluation) -> Place:
         """Objective and gradient where the loss was evaluated, and the diagonal of B₀ if that is known there."""
@@ -257,12 +353,12 @@ class Terms:
         return Place(w, objective, gradient, there.curvature)
 
     def largest_violation(self, place: Place) -> float:
-        """The largest pseudo-gradient."""
-        return float(np.max(np.abs(pseudo_gradient(place.w, place.gradient, self.l1)), initial=0.0))
+        """The largest violation of the optimality conditions."""
+        return self.kinks.largest_violation(place.w, place.gradient)
 
     def diagonal(self, curvature: Array) -> Array:
         """Of the Hessian, away from zero."""
-        return curvature + self.lift
+        return curvature + (self.kinks.lift + 1.0)
 
 
 @dataclass(frozen=True)
@@ -287,12 +383,13 @@ class ProximalQuasiNewton:
     tol: float = 1e-4
     damping: float = 40.0
     least_damping: float = 4.0
+    threads: int = 1
     name: ClassVar[str] = "proximal-quasi-newton"
-    requires: ClassVar[Requires] = (SMOOTH_LOSS, SEPARABLE, ELASTIC_OR_GROUPS, CURVED, PROX)
+    requires: ClassVar[Requires] = (SMOOTH_LOSS, SINGLE_OR_BLOCKS, ELASTIC_OR_GROUPS, PROX)
 
     def new_memory(self) -> CurvaturePairs:
         """What is learnt of the curvature."""
-        return CurvaturePairs(self.memory, self.damping)
+        return CurvaturePairs(self.memory, self.damping, self.threads)
 
     def iterate(
         self,
@@ -336,11 +433,11 @@ class ProximalQuasiNewton:
 
         None if the model promises nothing, or if too many of its minima were rejected; pauses after each of these.
         """
-        l1, rejected = terms.l1, 0
+        kinks, rejected = terms.kinks, 0
         while True:
-            d = propose(place, diagonal, pairs, l1)
+            d = kinks.propose(place.w, place.gradient, diagonal, pairs)
             point = place.w + d
-            promised = dot(place.gradient, d) + dot(l1, np.abs(point) - np.abs(place.w))
+            promised = dot(place.gradient, d) + kinks.rise(place.w, point)
             if not promised < 0:
                 return None, rejected
             new = terms.at(point, terms.problem.evaluate(point, curvature=renew))
@@ -360,12 +457,3 @@ class ProximalQuasiNewton:
         """Damps less, as the model was right at once."""
         factor = QUICKLY if pairs.damping > LARGE_DAMPING else SLOWLY
         pairs.damping = max(self.least_damping, pairs.damping * factor)
-
-
-def propose(place: Place, diagonal: Array, pairs: CurvaturePairs, l1: Array) -> Array:
-    """The step to the minimum of the penalised model, on the weights that are not zero or nearly want to leave zero."""
-    chosen = np.flatnonzero((place.w != 0) | (np.abs(place.gradient) > IN_MODEL * l1))
-    model = QuadraticModel.build(place.gradient, diagonal, pairs, chosen)
-    d = np.zeros(len(place.w))
-    d[chosen] = minimise(model, place.w[chosen], np.ascontiguousarray(l1[chosen]))
-    return d

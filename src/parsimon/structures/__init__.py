@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from parsimon.structures.pairwise_mrf import PairwiseMRF as PairwiseMRF
     from parsimon.structures.projectivity import is_projective as is_projective
     from parsimon.structures.projectivity import make_projective as make_projective
+    from parsimon.structures.second_order_chain import SecondOrderChain as SecondOrderChain
     from parsimon.structures.sibling_tree import SiblingTree as SiblingTree
     from parsimon.structures.table import Table as Table
     from parsimon.structures.tree import Tree as Tree
@@ -43,6 +44,7 @@ __all__, __getattr__, __dir__ = exports(
         "junction_tree": ("JunctionTree",),
         "pairwise_mrf": ("PairwiseMRF",),
         "projectivity": ("is_projective", "make_projective"),
+        "second_order_chain": ("SecondOrderChain",),
         "sibling_tree": ("SiblingTree",),
         "table": ("Table",),
         "tree": ("Tree",),

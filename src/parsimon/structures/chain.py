@@ -351,6 +351,10 @@ class Chain:
             return float(np.sum(parts.node[known] * cost[gold[known]]))
         return -cost * float(parts.node[known, gold[known]].sum())
 
+    def of_labels(self, node: Array) -> Array:
+        """Of marginals of tokens, those of labels."""
+        return node
+
     def log_outputs(self) -> Array:
         """Every token may have any label."""
         return np.asarray(np.diff(self.offsets) * np.log(self.n_labels))

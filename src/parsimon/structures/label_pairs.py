@@ -55,6 +55,20 @@ class LabelPairs:
         return np.asarray(self.tag[:, None] == self.before)
 
     @cached_property
+    def triples(self) -> tuple[IntArray, IntArray]:
+        """Every pair of tags with every one that can come after it: the first pairs, ascending, and the second ones."""
+        first = np.searchsorted(self.before, np.arange(self.n_tags + 1))
+        n = np.diff(first)[self.tag]
+        one = np.repeat(np.arange(self.n_labels), n)
+        two = np.arange(len(one)) - np.repeat(np.cumsum(n) - n, n) + first[self.tag[one]]
+        return one, two
+
+    @property
+    def n_first(self) -> int:
+        """How many pairs begin a sequence; they come first."""
+        return int(np.searchsorted(self.before, 0))
+
+    @cached_property
     def beside(self) -> BoolArray:
         """Which labels can be next to which: those that begin with the same tag."""
         return np.asarray((self.before[:, None] == self.before) & (self.before >= 0))
@@ -65,10 +79,6 @@ class LabelPairs:
         for label, tag in enumerate(self.tag.tolist()):
             out[tag] += marginals[:, label]
         return np.ascontiguousarray(out.T)
-
-    def others(self, tags: IntArray) -> BoolArray:
-        """Which labels (tokens × labels) do not agree with the given tags; −1 leaves a token free."""
-        return np.asarray((tags[:, None] >= 0) & (self.tag != tags[:, None]))
 
 
 def seen_pairs(before: IntArray, tag: IntArray, n_tags: int) -> BoolArray:

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from parsimon.errors import ParsimonError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from parsimon.forms import Form
+
+    Header: TypeAlias = dict[str, Any]  # plain JSON
+    Tensors: TypeAlias = dict[str, NDArray[Any]]  # arrays of a model file, by name
+
+
+class ModelFile(Protocol):
+    """The module `file` of a kind, which converts its models."""
+
+    def take_apart(self, model: Any) -> tuple[Header, Tensors]:
+        """The header of a model file, and all arrays except the weights."""
+        ...
+
+    def put_together(self, header: Header, tensors: Tensors) -> Any:
+        """The model from its header and arrays; an error if they are invalid."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -24,9 +41,11 @@ class Registered:
     summary: str  # a description in a few words
 
     @property
-    def file(self) -> Any:
-        """`take_apart(model) -> (header, tensors)` and `put_together(header, tensors) -> model`."""
-        return import_module(f"{self.folder}.file")
+    def file(self) -> ModelFile:
+        """The conversion of its models to files and back."""
+        module: Any = import_module(f"{self.folder}.file")
+        converter: ModelFile = module
+        return converter
 
     @property
     def info(self) -> Mapping[str, Form]:

@@ -11,7 +11,7 @@ import math
 import re
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from parsimon.forms import encodable, plain, shown, told
 from parsimon.magnitudes import LARGEST_WEIGHT, first_wrong, why_not
 from parsimon.tasks.info import checked_info
 from parsimon.tasks.kinds import find_kind, get_kind
+
+if TYPE_CHECKING:
+    from parsimon.tasks.kinds import Tensors
 
 FORMAT = 2
 LONGEST_HEADER = 100_000_000  # bytes; safetensors takes no longer one either
@@ -151,7 +154,7 @@ def parse_model(content: bytes, name: str = "the model", kind: type[Any] | None 
     return model
 
 
-def _wrong_number(tensors: dict[str, Any]) -> str | None:
+def _wrong_number(tensors: Tensors) -> str | None:
     """What is wrong with the first number that no prediction could be computed with, in any array of any kind."""
     for name, values in tensors.items():
         at = first_wrong(values, LARGEST_WEIGHT)

@@ -430,14 +430,8 @@ class Run:
         if resumable:
             start = self._taken_up(name, solver, start, monitor, problem)
         self.watch.fit(max_iter, expected_end(problem, tolerance_of(solver), start))
-        if whole:
-            monitor.checkpoint, monitor.checkpoint_every = self._write_when_due, 0.0
-        elif self._path is not None:
-            monitor.checkpoint, monitor.checkpoint_every = partial(self._keep, name, monitor), self._every
-        result = ended(solver, start, monitor)
-        if result is None:
-            self._kept.only(self._passed)  # later fits may depend on weights that change now
-            result = self._driven(solver, problem, start, monitor)
+        self._save_during(name, monitor, whole=whole)
+        result = ended(solver, start, monitor) or self._driven(solver, problem, start, monitor)
         if needed and result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         if whole:  # in the form in which a checkpoint returns it
@@ -446,9 +440,8 @@ class Run:
         if not limited or result.status in proper_end:
             self._finish(name, result, at_once=not (needed or brief))
         elif whole:
-            if resumable and not needed and not proper_end:  # it can go on from here
-                self._kept.running[name] = Running.of(name, result.weights, monitor)
-            self._write()
+            can_go_on = resumable and not needed and not proper_end
+            self._cut_short(name, result, monitor, can_go_on=can_go_on)
         if needed and self._interrupted.is_set():  # the solver was ending anyway
             raise KeyboardInterrupt
         return result
@@ -463,7 +456,16 @@ class Run:
             self._check(start, problem, solver)
         return start
 
+    def _save_during(self, name: str, monitor: Monitor, *, whole: bool) -> None:
+        """Has checkpoints written during a fit: with its state, or with earlier results only if it is kept whole."""
+        if whole:
+            monitor.checkpoint, monitor.checkpoint_every = self._write_when_due, 0.0
+        elif self._path is not None:
+            monitor.checkpoint, monitor.checkpoint_every = partial(self._keep, name, monitor), self._every
+
     def _driven(self, solver: Solver, problem: Problem, start: Weights, monitor: Monitor) -> Result:
+        """Runs the solver. Later fits may depend on weights that change now, so their results are dropped."""
+        self._kept.only(self._passed)
         try:
             return drive(solver, problem, start, monitor)
         except DamagedState as error:
@@ -477,6 +479,12 @@ class Run:
             self._write()
         else:
             self._write_when_due()
+
+    def _cut_short(self, name: str, result: Result, monitor: Monitor, *, can_go_on: bool) -> None:
+        """Writes the checkpoint after a limit has ended a fit, with its state if a resumed run can go on from it."""
+        if can_go_on:
+            self._kept.running[name] = Running.of(name, result.weights, monitor)
+        self._write()
 
     def _check(self, weights: Weights, problem: Problem, solver: Solver) -> None:
         """Refuses weights of another problem, and those that no fit can have come to.

@@ -153,6 +153,13 @@ def test_unknown_labels_count_as_wrong(run, model, tmp_path):
     assert "1 document with a label that the model does not know (odd); it counts as wrong" in result.stderr
 
 
+def test_unknown_labels_are_named_in_one_line(run, model, tmp_path):
+    documents = [{"text": "good good", "label": "good"}, {"text": "bad", "label": "o\ndd"}]
+    (tmp_path / "two.jsonl").write_text("".join(json.dumps(each) + "\n" for each in documents))
+    (said,) = run("evaluate", model, tmp_path / "two.jsonl").stderr.splitlines()
+    assert r"does not know (o\ndd)" in said
+
+
 def test_a_look_inside(run, model):
     summary, labels, words = run("inspect", model).stdout.split("\n\n")
     assert "words       3 of 300 (1.0%)" in summary

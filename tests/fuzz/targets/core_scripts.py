@@ -339,6 +339,34 @@ def chains_with_singles() -> Script:
     return [("new Chain", [longs(*OFFSETS), ints(*[0] * 5), None, 3, 1, *SINGLES]), *oracles(2)]
 
 
+SECOND_ORDER = [
+    longs(*OFFSETS),
+    ints(*[0] * 5),
+    reals(1, 2),
+    ints(-1, -1, 0, 1, 1),
+    ints(0, 1, 1, 0, 1),
+    2,
+    1,
+]
+
+
+@script
+def second_order_chains() -> Script:
+    """Five pairs of two tags; seven triples."""
+    scores = [zeros(5, 7), zeros(1, 7)]
+    return [
+        ("new SecondOrderChain", [*SECOND_ORDER, True, True]),
+        (".n_triples", []),
+        (".marginals", [*scores, zeros(2), zeros(5, 7), zeros(1, 7), 2]),
+        (".variances", [zeros(5, 7), zeros(5, 7), zeros(1, 7), 1]),
+        (".score", [*scores, ints(0, 1, 1, 0, 1), zeros(2)]),
+        (".add", [ints(0, 1, 1, 0, 1), 1.0, zeros(5, 7), zeros(1, 7)]),
+        (".argmax", [*scores, zeros(2), ints(*[0] * 5), 1]),
+        (".kbest", [*scores, zeros(3, 2), np.zeros((3, 5), np.int32), 1]),
+        (".sample", [*scores, 7, np.zeros((2, 5), np.int32), 1]),
+    ]
+
+
 @script
 def trees() -> Script:
     kinds = [ints(0, 1, 0, 1, 1), np.ones((2, 3), bool)]
@@ -547,6 +575,25 @@ def vectors() -> Script:
                 Rounds(2),
                 zeros(4),
                 zeros(2),
+            ],
+        ),
+        (
+            "descend_groups",
+            [
+                zeros(4),
+                np.ones(4),
+                np.ones((4, 2)),
+                np.eye(2),
+                np.eye(2),
+                zeros(4),
+                np.ones(4),
+                longs(0, 2, 3),
+                longs(0, 1, 3),
+                reals(1, 0),
+                1e-3,
+                Rounds(2),
+                zeros(4),
+                2,
             ],
         ),
     ]

@@ -52,7 +52,7 @@ def test_wrong_headers_and_missing_arrays() -> None:
         (lambda h, t: h.update(labels=["L0", "L0", "L1"]), "labels must be there, and differ"),
         (lambda h, t: h.update(labels=[]), "damaged"),
         (lambda h, t: h.update(order=3), "labels of order 3 are not known here"),
-        (lambda h, t: h.update(order=2), "every label must be a pair of tags"),
+        (lambda h, t: h.update(order=2), "labels must be tags, if there are any, and then pairs"),
         (lambda h, t: h.update(scheme="none"), "there is no scheme 'none'"),
         (lambda h, t: h["space"].update(kind="none"), "damaged"),
         (lambda h, t: t.update(weights=t["weights"][:-1]), "not as many weights as features"),

@@ -17,11 +17,18 @@ def test_defaults_and_choices() -> None:
     options = options_of(SequenceOptions)
     assert set(options["scheme"].choices or ()) == {*SCHEMES, "auto"}
     assert options["debias"].flag_value == DEBIAS
-    assert set(options) - set(options_of(LabellingOptions)) == {"order", "growth", "scheme"}
+    assert set(options) - set(options_of(LabellingOptions)) == {
+        "order",
+        "token_labels",
+        "tag_pairs",
+        "growth",
+        "scheme",
+    }
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong"), [("order", 3), ("order", 0), ("debias", -1), ("candidates", "few")]
+    ("name", "wrong"),
+    [("order", 3), ("order", 0), ("debias", -1), ("candidates", "few"), ("token_labels", "one")],
 )
 def test_mistakes(name: str, wrong: object) -> None:
     with pytest.raises(ParsimonError, match=f"^{name} must be "):

@@ -38,7 +38,7 @@ Examples:
     "--values",
     metavar="TABLE",
     section="Reading",
-    help="For web pages: their values, a table with the columns page, attribute and value.",
+    help="For web pages: a table of their values, with the columns page, attribute and value.",
 )
 @option(
     "--raw",
@@ -54,7 +54,10 @@ Examples:
 )
 @decoding_option
 @option(
-    "--confusion", is_flag=True, section="Output", help="Also show which labels are taken for which others."
+    "--confusion",
+    is_flag=True,
+    section="Output",
+    help="Also show which labels are mistaken for which others.",
 )
 @option(
     "--json", "as_json", is_flag=True, section="Output", help="Print one JSON object; scores are fractions."
@@ -63,16 +66,15 @@ Examples:
 @reading_options
 @threads_option
 def evaluate(**options: Any) -> None:
-    """Label TEST with MODEL and compare with the labels in its last column.
+    """Label TEST with MODEL, and compare the result with the labels in TEST.
 
-    Where labels mark spans (B-NP, I-NP, O), what is printed is conlleval's report: accuracy of tokens; then
-    precision, recall and F1 of spans, in all and by type. Other labels get a table with a line a label.
-    Labels that the model does not know count as errors.
+    For sequences and trees, the label is in the last column. If labels mark spans (B-NP, I-NP, O), the report is that
+    of conlleval: token accuracy, then precision, recall and F1 of spans, overall and by type. Otherwise it is a table
+    with a line for each label. Labels that the model does not know count as errors.
 
-    With a document model, TEST is a directory of class directories, JSON lines or lines 'label TAB text'. With a
-    model of web pages it is a directory of pages, whose values are in --values TABLE. With a parser it is a treebank in
-    CoNLL-U or CoNLL-X, and what is printed are attachment scores (UAS, LAS) over all words and without punctuation, and
-    how well arcs of each length and each relation are found.
+    For documents, TEST has one directory per class, JSON lines, or lines 'label TAB text'. For web pages, it is a
+    directory of pages, whose values are in --values TABLE. For parsers, it is a treebank in CoNLL-U or CoNLL-X; the
+    report has attachment scores (UAS, LAS) with and without punctuation, and scores by length of arcs and by relation.
     """
     kind, model, job = asked_of_model(options, "evaluate", EVERYWHERE)
     found = kind.evaluate(model, job)

@@ -24,7 +24,7 @@ Examples:
 """
 
 
-@command("explain", epilog=EXAMPLES, short_help="Show which sentences matter.")
+@command("explain", epilog=EXAMPLES, short_help="Show which sentences of documents matter.")
 @click.argument("model")
 @click.argument("file")
 @option(
@@ -43,19 +43,21 @@ Examples:
     type=click.Path(path_type=Path),
     metavar="PAGE",
     section="Output",
-    help="Write a page for a browser instead, all in one file.",
+    help="Write a self-contained HTML page instead.",
 )
-@option("--json", "as_json", is_flag=True, section="Output", help="Print one JSON object a document instead.")
+@option(
+    "--json", "as_json", is_flag=True, section="Output", help="Print one JSON object per document instead."
+)
 @lines_option
 @encoding_option
 def explain(**options: Any) -> None:
-    """Show what every sentence of the documents in FILE does for their labels, by the document model MODEL.
+    """Show how much each sentence of the documents in FILE contributes to the label, by the document model MODEL.
 
-    FILE is a text, a directory of texts, JSON lines with a "text", or lines 'label TAB text'.
+    FILE is a text, a directory of texts, JSON lines with a "text", or lines 'label TAB text'. It needs no labels.
 
     The number before a sentence is its log-odds: how much smaller the logarithm of the label's
-    probability would be without it. Sentences that speak for the label are shaded green and those against it
-    red; words that weigh much are bold. Labels in FILE are not needed.
+    probability would be without it. Sentences that support the label are shaded green, and those against it
+    red; words with large weights are bold.
     """
     kind, model, job = asked_of_model(options, "explain", EVERYWHERE)
     kind.explain(model, job)

@@ -33,7 +33,7 @@ Examples:
 """
 
 
-@command("inspect", epilog=EXAMPLES, short_help="Look into a model.")
+@command("inspect", epilog=EXAMPLES, short_help="Show what a model has learned.")
 @click.argument("model", metavar="MODEL")
 @option(
     "--top",
@@ -41,20 +41,20 @@ Examples:
     metavar="N",
     section="Features",
     show_default="20; with --html 15; with --json all",
-    help="How many of the heaviest features to show; with --html, of every label.",
+    help="The number of features to show, those with the largest weights first; with --html, for each label.",
 )
 @option("--label", metavar="L", section="Features", help="Only features of this label.")
 @option(
     "--template",
     metavar="T",
     section="Features",
-    help="Only features of this template, by its name (U05) or as it is written.",
+    help="Only features of this template, given by its name (U05) or its text.",
 )
 @option(
     "--transitions",
     is_flag=True,
     section="Output",
-    help="Also show what it weighs that one label follows another.",
+    help="Also show the weights of label transitions.",
 )
 @option("--history", is_flag=True, section="Output", help="Also show how training went.")
 @option(
@@ -62,20 +62,20 @@ Examples:
     type=click.Path(path_type=Path),
     metavar="PAGE",
     section="Output",
-    help="Write a page for a browser instead, all in one file: templates by weight, the heaviest features of every "
-    "label, label pairs, and how training went.",
+    help="Write a self-contained HTML page instead: templates by weight, the features of each label with the largest "
+    "weights, label pairs, and how training went.",
 )
 @option("--json", "as_json", is_flag=True, section="Output", help="Print everything as one JSON object.")
 def inspect(**options: Any) -> None:
-    """Show what MODEL has kept: how much of what, by template and by label, and the heaviest features.
+    """Show what MODEL has learned: its features by template and by label, and those with the largest weights.
 
-    Of a document model: how many words, and for each label those that speak most for it. Of a Markov network: the
-    strongest edges; --label names a variable whose edges are wanted. Of a parser: the features of arcs; --label names a
-    relation whose features are wanted.
+    For documents: how many words, and the words with the largest weights for each label. For Markov networks: the
+    strongest edges; --label selects the edges of one variable. For parsers: the features of arcs; --label selects the
+    features of one relation.
     """
     html, as_json = options["html"] is not None, options["as_json"]
     if html and as_json:
-        raise ParsimonError("--html and --json are two ways to have the same; leave one out.")
+        raise ParsimonError("--html and --json cannot be combined; leave one out.")
     if options["top"] is None and not as_json:
         options["top"] = ON_A_PAGE if html else SHOWN
     kind, model, job = asked_of_model(options, "inspect", EVERYWHERE)

@@ -34,7 +34,7 @@ Examples:
 """
 
 
-@command("predict", epilog=EXAMPLES, short_help="Label a column file, documents or web pages, or parse.")
+@command("predict", epilog=EXAMPLES, short_help="Label sequences, trees, documents or web pages, or parse.")
 @click.argument("model")
 @click.argument("input", default="-")
 @option(
@@ -44,21 +44,21 @@ Examples:
     metavar="FILE",
     section="Output",
     show_default="standard output",
-    help="Where to write; a file appears only when it is complete.",
+    help="Where to write. The file appears only when it is complete.",
 )
 @option(
     "--marginals",
     is_flag=True,
     section="Output",
     help="Add a column: the probability of the label; for documents, the probabilities of all labels; for parsers, "
-    "that of every head, as ArcProb=0.98 in the last column.",
+    "the probability of every head, as ArcProb=0.98 in the last column.",
 )
 @option(
     "--format",
     type=click.Choice(["tsv", "jsonl"]),
     section="Output",
     show_default="tsv",
-    help="How labels of documents and records of web pages are written: as a table, or as JSON lines.",
+    help="The format of labels of documents and records of web pages: a table, or JSON lines.",
 )
 @lines_option
 @option(
@@ -72,15 +72,15 @@ Examples:
     "--scheme",
     type=click.Choice(["iob2", "iobes", "iob1", "auto"]),
     section="Constraints",
-    help="Only label sequences that are valid in this scheme; 'auto' tells it from the labels.",
+    help="Predict only label sequences that are valid in this scheme. 'auto' recognises the scheme by the labels.",
 )
 @decoding_option
 @option(
     "--given-labels",
     is_flag=True,
     section="Constraints",
-    help="The last column holds labels that are certain: keep them, and find the others given them. For parsers: keep "
-    "the heads that words have.",
+    help="The last column holds known labels: keep them, and predict the others. For parsers: keep the heads that "
+    "are given.",
 )
 @option(
     "--unknown",
@@ -88,27 +88,28 @@ Examples:
     metavar="TEXT",
     section="Constraints",
     show_default="? _ -",
-    help="With --given-labels: what stands in the last column where no label is given (may be repeated).",
+    help="With --given-labels: the value of the last column that means 'no label given' (may be repeated).",
 )
 @reading_options
 @threads_option
 def predict(**options: Any) -> None:
-    """Label the tokens of INPUT (standard input when it is left out) with MODEL.
+    """Predict the labels of INPUT (default: standard input) with MODEL.
 
-    Every token's line is written as it was read, with a tab and the label added, and an empty line after
-    every sequence. The input needs the columns that the model's templates look at. More columns are fine, so
-    a file that has labels can be labelled too. Comment lines are left out. The output has the encoding of
-    the input.
+    For sequences and trees, every line is written as it was read, followed by a tab and the label, with an empty line
+    after every sequence. INPUT needs the columns that the model's templates use; more columns are fine, so a file with
+    labels can be labelled, too. Comment lines are left out. The output has the encoding of the input.
 
-    A document model labels documents: INPUT is a text file, a directory of text files (or of such directories), JSON
-    lines with a "text", or lines 'label TAB text'. A line is written for each, with tabs between: the name of its file
-    or its "id", where it has one, its label and the probability.
+    For documents, INPUT is a text file, a directory of text files (or of such directories), JSON lines with a "text",
+    or lines 'label TAB text'. The output has one line per document: the name of its file or its "id" if it has one,
+    its label and the probability, separated by tabs.
 
-    A model of web pages finds their records: INPUT is a directory of pages, or one page. What is written is a table
-    with a line for every value: page, attribute and value, tabs between.
+    For web pages, INPUT is a page or a directory of pages. The output is a table with one line per value: page,
+    attribute and value, separated by tabs.
 
-    A parser reads CoNLL-U or CoNLL-X and writes the same file with heads and relations; those of INPUT are not looked
-    at, and may be '_'.
+    For parsers, INPUT is in CoNLL-U or CoNLL-X. The output is the same file with heads and relations; those of INPUT
+    are ignored, and may be '_'.
+
+    For matrices, INPUT is a table. The output is the table with a column of predictions.
     """
     # Nothing here has work for the threads of a BLAS, which would be started when NumPy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

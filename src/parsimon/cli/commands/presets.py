@@ -1,4 +1,4 @@
-"""`parsimon presets`: the template sets that have a name."""
+"""`parsimon presets`: the template presets."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import click
 from parsimon.cli.options import CONTEXT
 
 
-@click.command("presets", context_settings=CONTEXT, short_help="List the template sets that have a name.")
+@click.command("presets", context_settings=CONTEXT, short_help="List the template presets.")
 @click.argument("name", required=False)
 def presets(name: str | None) -> None:
     """List the presets that 'parsimon train -t' knows; with a NAME, print that preset's templates.
 
-    What is printed is a template file: a start for one of your own.
+    The output is a template file, a good start for one of your own.
     """
     from parsimon.features.arc_presets import PRESETS as OF_ARCS
     from parsimon.features.presets import PRESETS, get_preset

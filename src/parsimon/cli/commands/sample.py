@@ -28,14 +28,20 @@ Examples:
 @command("sample", epilog=EXAMPLES, short_help="Draw rows from a Markov network.")
 @click.argument("model", metavar="MODEL")
 @option(
-    "-n", "--rows", type=click.IntRange(min=1), default=100, metavar="N", section="Rows", help="How many."
+    "-n",
+    "--rows",
+    type=click.IntRange(min=1),
+    default=100,
+    metavar="N",
+    section="Rows",
+    help="The number of rows.",
 )
 @option(
     "--given",
     multiple=True,
     metavar="COLUMN=STATE",
     section="Rows",
-    help="Only rows in which a column has this state (may be repeated).",
+    help="Draw only rows in which this column has this state (may be repeated).",
 )
 @option(
     "--random-state",
@@ -43,7 +49,7 @@ Examples:
     default=0,
     metavar="N",
     section="Rows",
-    help="Another seed, other rows.",
+    help="The seed of the random draws.",
 )
 @option(
     "-o",
@@ -53,11 +59,11 @@ Examples:
     metavar="FILE",
     section="Output",
     show_default="standard output",
-    help="Where to write; a file appears only when it is complete.",
+    help="Where to write. The file appears only when it is complete.",
 )
 @threads_option
 def sample(model: str, rows: int, given: Sequence[str], random_state: int, target: str, n_jobs: int) -> None:
-    """Draw rows from the Markov network MODEL, by Gibbs sampling, and write them as CSV with a line of names."""
+    """Draw rows from the Markov network MODEL by Gibbs sampling, and write them as CSV with a header."""
     from parsimon.tasks.model_file import load_model
     from parsimon.tasks.networks.model import NetworkModel
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,12 @@ def train() -> None:
     """Train a model: 'parsimon train KIND --help' lists the options of a kind."""
 
 
+ENDING = (
+    "Ctrl-C stops early and keeps the best model so far. Progress is saved beside the model every 30 seconds: if the "
+    "run is killed, the same command with --resume continues from there."
+)
+
+
 def command_of(kind: Kind[Any]) -> click.Command:
     """The command that trains a kind: its options, and those that all kinds have."""
 
@@ -81,7 +88,7 @@ def command_of(kind: Kind[Any]) -> click.Command:
             required=kind.needs_model_file,
             type=PATH,
             metavar="FILE",
-            help="Where to write the model. It appears when training is over, whole or not at all.",
+            help="Where to write the model. The file appears only when it is complete.",
         ),
         *kind.flags,
         *([DEV] if kind.has_development else []),
@@ -92,7 +99,7 @@ def command_of(kind: Kind[Any]) -> click.Command:
         QUIET,
         JSON,
     ]
-    run.__doc__ = kind.help
+    run.__doc__ = f"{cleandoc(kind.help)}\n\n{ENDING}"
     function: Any = run
     for add in reversed(decorators):
         function = add(function)
@@ -114,7 +121,7 @@ LOG = option(
 FLOAT32 = option(
     "--float32", section=FILES, is_flag=True, help="Keep weights in 32 bits: the file is half as large."
 )
-QUIET = option("-q", "--quiet", section=RUNNING, is_flag=True, help="Say nothing but what goes wrong.")
+QUIET = option("-q", "--quiet", section=RUNNING, is_flag=True, help="Print nothing but warnings and errors.")
 JSON = option("--json", "as_json", section=RUNNING, is_flag=True, help="Print the summary as a JSON object.")
 
 
@@ -176,7 +183,7 @@ class TrainingCommand:
         from parsimon.report.time_left import TimeLeft
 
         job, left = self.job, TimeLeft(self.plan.training.time_limit)
-        quiet = job["quiet"] or job["as_json"]
+        quiet = job["quiet"] or (job["as_json"] and not job["verbose"])
         return progress(sys.stderr, quiet=quiet, verbose=job["verbose"], began=self.began, time_left=left)
 
     def _learn(self, watch: Progress, callbacks: Sequence[Any]) -> Trained[Any]:

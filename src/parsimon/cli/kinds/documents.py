@@ -45,7 +45,7 @@ class Documents(Kind["DocumentModel"]):
             section=READING,
             default="rules",
             metavar="HOW",
-            help="How texts are split: rules, lines (one sentence a line) or sentencex.",
+            help="How texts are split into sentences: rules, lines (one sentence per line) or sentencex.",
         ),
         option(
             "--tokens",
@@ -58,7 +58,7 @@ class Documents(Kind["DocumentModel"]):
             "--lowercase/--no-lowercase",
             section=READING,
             default=True,
-            help="Whether case makes no difference.",
+            help="Ignore case.",
         ),
     )
     predicts = frozenset({"marginals", "format", "lines"})
@@ -67,13 +67,11 @@ class Documents(Kind["DocumentModel"]):
     explains = frozenset({"label", "limit", "html", "lines"})
     help = """Train a sparse document classifier on TRAIN.
 
-    TRAIN is a directory with a directory of text files for every class, a file of JSON lines
-    ({"text": …, "label": …}, where the text may be a list of sentences), or of lines 'label TAB text'.
+    TRAIN is a directory that has a directory of text files for each class, or a file of JSON lines
+    ({"text": …, "label": …}, where the text may be a list of sentences) or of lines 'label TAB text'.
 
     It minimises loss + l1 Σ|w| + l2/2 Σw² + sentence-strength Σ‖w_s‖, where w_s are the weights of the
-    words of sentence s. Words whose weight ends at zero are not in the model.
-
-    Ctrl-C stops early and writes the best model so far; --resume goes on from a checkpoint.
+    words of sentence s. Words with zero weight are not in the model.
     """
     examples = """
 \b

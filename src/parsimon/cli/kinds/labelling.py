@@ -63,28 +63,28 @@ def labelling_flags(*, of_columns: bool = True) -> list[Any]:
             "--kl-norm",
             section=LEARNING,
             metavar="SHARPNESS",
-            help="In place of L1 and L2, the KL norm of Laplace M3Ns: an L1 norm of strength --l1 that is rounded off "
+            help="In place of L1 and L2, use the KL norm of Laplace M3Ns: an L1 norm of strength --l1 that is smooth "
             "within about 1/sqrt(SHARPNESS) of zero.",
         ),
         positive(
             "--l1-ball",
             section=LEARNING,
             metavar="RADIUS",
-            help="In place of L1 and L2, all weights together are at most RADIUS in absolute value; for --solver "
+            help="In place of L1 and L2, limit the sum of the absolute weights to RADIUS; for --solver "
             "projected-subgradient or fista.",
         ),
         number(
             "--group-lasso",
             section=CHOOSING,
             metavar="STRENGTH",
-            help="Also penalise groups of features, which are kept or dropped as wholes.",
+            help="Also penalise groups of features, so that whole groups are kept or dropped.",
         ),
         option(
             "--groups",
             section=CHOOSING,
             type=click.Choice(GROUPS),
             default="template",
-            help="The groups of --group-lasso: a template's features, an attribute's, or a label's.",
+            help="The groups of --group-lasso: the features of a template, an attribute or a label.",
         ),
         *selection_flags(BUDGET, ", biases and label bigrams not counted", "crf"),
     ]
@@ -99,14 +99,14 @@ def column_flags() -> list[Any]:
             multiple=True,
             metavar="LABEL",
             section=READING,
-            help="A label that means: not known (may be repeated). Such data are partially labelled.",
+            help="A label that means 'not known', for partially labelled data (may be repeated).",
         ),
         option(
             "--boundary",
             type=click.Choice(["wapiti", "crf++"]),
             section=READING,
             show_default="what TEMPLATES says, else wapiti",
-            help="Whose values templates see beyond the ends of a sequence.",
+            help="The values that templates see beyond the ends of a sequence: those of Wapiti or of CRF++.",
         ),
         *reading_flags(),
     ]

@@ -38,7 +38,7 @@ class Matrices(Kind["MatrixModel"]):
             section=FILES,
             metavar="COLUMN",
             show_default="the last column",
-            help="The column with the classes, or with the numbers where --loss is squared.",
+            help="The column to predict: classes, or numbers if --loss is squared.",
         ),
         option(
             "--group-file",
@@ -50,12 +50,10 @@ class Matrices(Kind["MatrixModel"]):
     )
     predicts = frozenset({"marginals"})
     inspects = frozenset({"label"})
-    help = """Train a sparse linear classifier, or regressor, of the rows of TABLE.
+    help = """Train a sparse linear classifier or regressor of the rows of TABLE.
 
-    TABLE has names in the first line and numbers in all columns but the target. It minimises
+    TABLE has column names in the first line, and numbers in all columns but the target. It minimises
     loss + alpha Σ d_g ‖w_g‖ + l1 Σ|w| + l2/2 Σw², so whole groups of columns are kept or dropped.
-
-    Ctrl-C stops early and writes the best model so far; --resume goes on from a checkpoint.
     """
     examples = """
 \b

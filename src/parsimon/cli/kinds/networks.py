@@ -50,7 +50,7 @@ class Networks(Kind["NetworkModel"]):
             "--header/--no-header",
             section=READING,
             default=True,
-            help="Whether the first line has the columns' names.",
+            help="The first line has the column names.",
         ),
         option(
             "--missing",
@@ -65,18 +65,16 @@ class Networks(Kind["NetworkModel"]):
             type=click.IntRange(min=0),
             default=10,
             metavar="N",
-            help="How many edges to print.",
+            help="The number of edges to print.",
         ),
     )
     inspects = frozenset({"label"})
     help = """Learn which columns of TABLE depend on each other: a sparse Markov network.
 
-    TABLE has a row a line, with commas, tabs or semicolons between cells and names in the first line. Its columns are
-    discrete: names, classes, yes and no, small whole numbers. Two columns have an edge if they depend on each other
-    given all the others; weak dependencies are left out by an L1 penalty (binary columns) or a group lasso with a
-    group for every edge.
-
-    Ctrl-C stops early; with -m, --resume goes on from a checkpoint.
+    TABLE has one row per line, with commas, tabs or semicolons between cells, and column names in the first line. Its
+    columns are discrete: names, classes, yes and no, small whole numbers. Two columns have an edge if they depend on
+    each other given all the others; weak dependencies are left out by an L1 penalty (binary columns) or a group lasso
+    with a group for every edge.
     """
     examples = """
 \b

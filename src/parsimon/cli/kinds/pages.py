@@ -61,14 +61,12 @@ class Pages(Labelling["PageModel"]):
     )
     predicts = frozenset({"marginals", "decoding", "format"})
     evaluates = frozenset({"values", "decoding"})
-    help = """Train a reader of the records on web pages.
+    help = """Train a model that finds the records on web pages.
 
-    PAGES is a directory of web pages (.html, .htm), whose texts are the leaves of their trees: those that are values
-    of an attribute in --values TABLE are learnt to be found.
+    PAGES is a directory of web pages (.html, .htm). A page is a tree, and its texts are the leaves. The model learns to
+    find the texts that are values of an attribute in --values TABLE.
 
-    It minimises loss + l1 Σ|w| + l2/2 Σw². Features whose weight ends at zero are not in the model.
-
-    Ctrl-C stops early and writes the best model so far; --resume goes on from a checkpoint.
+    It minimises loss + l1 Σ|w| + l2/2 Σw². Features with zero weight are not in the model.
     """
     examples = """
 \b

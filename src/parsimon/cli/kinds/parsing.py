@@ -50,13 +50,13 @@ class Parsers(Kind["ParserModel"]):
             section=FILES,
             default="relations",
             metavar="TEMPLATES",
-            help="The templates that name relations; 'none' leaves relations out.",
+            help="The templates for relations; 'none' leaves relations out.",
         ),
         number(
             "--group-lasso",
             section=CHOOSING,
             metavar="STRENGTH",
-            help="Also penalise templates, which are kept or dropped as wholes.",
+            help="Also penalise templates, so that whole templates are kept or dropped.",
         ),
         *selection_flags(BUDGET, "; those of direction and length alone are not counted", "mira"),
         option(
@@ -73,11 +73,8 @@ class Parsers(Kind["ParserModel"]):
     inspects = frozenset({"label", "template", "html"})
     help = """Train a dependency parser on TRAIN, a treebank in CoNLL-U or CoNLL-X format.
 
-    Trees are scored arc by arc, by features that templates make of the head, the modifier and the words around and
-    between them. Parts of speech, lemmas and morphological features are taken as the file has them.
-
-    Ctrl-C stops early and writes the best model so far. Every half minute, what is learned is kept in
-    MODEL.ckpt, and should the run be killed, the same command with --resume goes on from there.
+    Trees are scored arc by arc. Templates make the features of an arc from its head, its modifier and the words around
+    and between them. Parts of speech, lemmas and morphological features are those of the file.
     """
     examples = """
 \b

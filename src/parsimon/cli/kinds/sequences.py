@@ -64,10 +64,7 @@ class Sequences(Labelling["SequenceModel"]):
     evaluates = frozenset({"raw", "scheme", "decoding", "confusion", "separator", "comment"})
     help = """Train a sparse sequence labeller on TRAIN, a column file whose last column is the label.
 
-    It minimises loss + l1 Σ|w| + l2/2 Σw². Features whose weight ends at zero are not in the model.
-
-    Ctrl-C stops early and writes the best model so far. Every half minute, what is learned is kept in
-    MODEL.ckpt, and should the run be killed, the same command with --resume goes on from there.
+    It minimises loss + l1 Σ|w| + l2/2 Σw². Features with zero weight are not in the model.
     """
     examples = """
 \b

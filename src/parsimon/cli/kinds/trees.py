@@ -41,7 +41,7 @@ class Trees(Labelling["TreeModel"]):
     flags = (
         template_flag(
             None,
-            help="A template file; beside rows, templates may name a parent, children and siblings: %x[parent,0].",
+            help="A template file. Templates may refer to parents, children and siblings: %x[parent,0].",
         ),
         *labelling_flags(),
         option(
@@ -50,8 +50,8 @@ class Trees(Labelling["TreeModel"]):
             type=click.IntRange(min=0),
             metavar="N",
             default=0,
-            help="Which column of a file, counted from 0, has the number of each node's parent in its tree (counted "
-            "from 0 too), or -1 for roots.",
+            help="The column, counted from 0, with the number of each node's parent in its tree (also counted from 0), "
+            "or -1 for roots.",
         ),
         skip_bad_option,
     )
@@ -59,12 +59,10 @@ class Trees(Labelling["TreeModel"]):
     evaluates = SEQUENCES.evaluates | {"skip_bad"}
     help = """Train a sparse labeller of trees on TRAIN.
 
-    Every node has a label, which depends on its parent's or on the sibling's before it. TRAIN is a column file with
-    a node a line, an empty line after every tree, a column with parents and the label last.
+    The label of a node depends on the label of its parent, or on that of the previous sibling. TRAIN is a column file
+    with one node per line, an empty line after every tree, a column of parents, and the label in the last column.
 
-    It minimises loss + l1 Σ|w| + l2/2 Σw². Features whose weight ends at zero are not in the model.
-
-    Ctrl-C stops early and writes the best model so far; --resume goes on from a checkpoint.
+    It minimises loss + l1 Σ|w| + l2/2 Σw². Features with zero weight are not in the model.
     """
     examples = """
 \b

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from parsimon.forms import Form
+    from parsimon.tasks.kinds import Header, Tensors
 
 INFO: Mapping[str, Form] = {
     "documents": size,
@@ -43,16 +44,16 @@ INFO: Mapping[str, Form] = {
 }
 
 
-def take_apart(model: DocumentModel) -> tuple[dict[str, Any], dict[str, Any]]:
+def take_apart(model: DocumentModel) -> tuple[Header, Tensors]:
     """The header of a model file, and all arrays except the weights."""
-    header: dict[str, Any] = {
+    header: Header = {
         "labels": naming.labels(list(model.labels), "labels"),
         "values": model.values,
         "reader": model.reader.settings(),
     }
     if values := values_for_file(model.label_values):
         header["label_values"] = values
-    tensors: dict[str, Any] = {"bias": model.bias}
+    tensors: Tensors = {"bias": model.bias}
     tensors["words.text"], tensors["words.length"] = pack_strings(model.known)
     if model.all_idf is not None:
         tensors["idf"] = model.all_idf
@@ -60,7 +61,7 @@ def take_apart(model: DocumentModel) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, tensors
 
 
-def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> DocumentModel:
+def put_together(header: Header, tensors: Tensors) -> DocumentModel:
     """The model from its header and arrays; a `ValueError` or `KeyError` if they are invalid."""
     known = unpack_strings(tensors["words.text"], tensors["words.length"])
     if len(set(known)) != len(known):

@@ -124,8 +124,8 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         TrainingOptions,
         "tol",
         None,
-        help="Stop when the violation of the optimality conditions, or the duality gap, is relatively this small; "
-        "with the paper's stopping, when the weights change relatively less than this.",
+        help="Stop when the objective is within this share of the optimum; with the paper's stopping, when the "
+        "weights change relatively less than this.",
         shown="1e-4; 1e-3 if stopping is 'paper'",
     )
     max_iter: int | None = changed(

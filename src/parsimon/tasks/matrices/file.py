@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from parsimon.forms import Form
+    from parsimon.tasks.kinds import Header, Tensors
 
 INFO: Mapping[str, Form] = {
     "rows": size,
@@ -29,16 +30,16 @@ INFO: Mapping[str, Form] = {
 NAMES = optional(list_of(text))
 
 
-def take_apart(model: MatrixModel) -> tuple[dict[str, Any], dict[str, Any]]:
+def take_apart(model: MatrixModel) -> tuple[Header, Tensors]:
     """The header of a model file, and all arrays except the weights."""
-    header: dict[str, Any] = {
+    header: Header = {
         "columns": model.n_columns,
         "classes": None if model.classes is None else list(model.classes),
         "label_values": values_for_file(model.label_values),
         "groups": None,
         "names": None if model.names is None else list(model.names),
     }
-    tensors: dict[str, Any] = {"kept": model.columns, "intercepts": model.intercepts}
+    tensors: Tensors = {"kept": model.columns, "intercepts": model.intercepts}
     groups = model.groups
     if groups is not None:
         named = groups.names is not None
@@ -52,7 +53,7 @@ def take_apart(model: MatrixModel) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, tensors
 
 
-def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> MatrixModel:
+def put_together(header: Header, tensors: Tensors) -> MatrixModel:
     """The model from its header and arrays; an error if they are invalid."""
     weights, intercepts = (tensors[name].astype(np.float64) for name in ("weights", "intercepts"))
     if weights.ndim != 2 or intercepts.ndim != 1:
@@ -72,7 +73,7 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> MatrixModel
     )
 
 
-def _groups(header: dict[str, Any], tensors: dict[str, Any], n_columns: int) -> Groups:
+def _groups(header: Header, tensors: Tensors, n_columns: int) -> Groups:
     ptr, weight = _integers(tensors, "groups.ptr"), tensors["groups.weight"].astype(np.float64)
     if weight.ndim != 1:
         raise ValueError("the weights of groups must be a vector")
@@ -91,7 +92,7 @@ def _groups(header: dict[str, Any], tensors: dict[str, Any], n_columns: int) -> 
     return groups
 
 
-def _integers(tensors: dict[str, Any], name: str) -> Any:
+def _integers(tensors: Tensors, name: str) -> Any:
     values = tensors[name]
     if not np.issubdtype(values.dtype, np.integer) or values.ndim != 1:
         raise ValueError(f"{name} must be a vector of whole numbers")

@@ -66,8 +66,8 @@ class MatrixOptions(DevelopmentOptions, TrainingOptions):
         TrainingOptions,
         "tol",
         1e-5,
-        help="Stop when the violation of the optimality conditions is this fraction of the violation at zero weights; "
-        "with 'admm', when the duality gap is this fraction of the objective.",
+        help="Stop when the objective is within this share of the optimum, and no feature violates its optimality "
+        "condition by more than 100 times this share of the strength; with 'admm', by the objective alone.",
         shown=None,
     )
     max_iter: int | None = changed(TrainingOptions, "max_iter", 5000, help="Stop after N iterations.")

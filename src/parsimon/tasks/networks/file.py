@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from parsimon.forms import Form
+    from parsimon.tasks.kinds import Header, Tensors
 
 INFO: Mapping[str, Form] = {
     "chosen_by": setting,
@@ -30,7 +31,7 @@ INFO: Mapping[str, Form] = {
 }
 
 
-def take_apart(model: NetworkModel) -> tuple[dict[str, Any], dict[str, Any]]:
+def take_apart(model: NetworkModel) -> tuple[Header, Tensors]:
     """The header of a model file, and all arrays except the weights."""
     stable = model.stability
     header = {
@@ -42,14 +43,14 @@ def take_apart(model: NetworkModel) -> tuple[dict[str, Any], dict[str, Any]]:
         "path": None if model.path is None else model.path.to_dict(),
         "stability": None,
     }
-    tensors: dict[str, Any] = {"edges": model.edges}
+    tensors: Tensors = {"edges": model.edges}
     if stable is not None:
         header["stability"] = stable.to_dict()
         tensors |= {"stability.pairs": stable.pairs, "stability.frequencies": stable.frequencies}
     return header, tensors
 
 
-def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> NetworkModel:
+def put_together(header: Header, tensors: Tensors) -> NetworkModel:
     """The model from its header and arrays; a `ValueError` or `KeyError` if they are invalid."""
     names = tuple(naming.names(header["names"], "names"))
     categories = tuple(map(tuple, list_of(list_of(_state))(header["categories"], "categories")))
@@ -115,9 +116,7 @@ def _alpha(alpha: Any) -> float | None:
     return None if alpha is None else float(alpha)
 
 
-def _stability(
-    header: Mapping[str, Any] | None, tensors: dict[str, Any], n_variables: int
-) -> Stability | None:
+def _stability(header: Mapping[str, Any] | None, tensors: Tensors, n_variables: int) -> Stability | None:
     """How often edges were found again, if that was asked for."""
     if header is None:
         return None

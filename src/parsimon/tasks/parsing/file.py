@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.tasks.info import SHARED_BY_LABELLERS, setting
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from parsimon.forms import Form
+    from parsimon.tasks.kinds import Header, Tensors
 
 INFO: Mapping[str, Form] = {**SHARED_BY_LABELLERS, "format": setting}
 
 
-def take_apart(model: ParserModel) -> tuple[dict[str, Any], dict[str, Any]]:
+def take_apart(model: ParserModel) -> tuple[Header, Tensors]:
     """The header of a model file, and all arrays except the weights of arcs."""
     arcs, tensors = sequence_file.take_apart(model.arcs)
     tensors = {f"arcs.{name}": values for name, values in tensors.items()}
@@ -35,7 +36,7 @@ def take_apart(model: ParserModel) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, tensors
 
 
-def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> ParserModel:
+def put_together(header: Header, tensors: Tensors) -> ParserModel:
     """The model from its header and arrays; a `ValueError` or `KeyError` if they are invalid."""
     arcs = _model(header["arcs"], {**_under("arcs", tensors), "weights": tensors["weights"]})
     if len(arcs.labels) != 1:
@@ -49,11 +50,11 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> ParserModel
     return ParserModel(arcs, relations, projective, single_root, dict(header["info"]))
 
 
-def _under(name: str, tensors: dict[str, Any]) -> dict[str, Any]:
+def _under(name: str, tensors: Tensors) -> Tensors:
     return {key.removeprefix(f"{name}."): v for key, v in tensors.items() if key.startswith(f"{name}.")}
 
 
-def _model(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
+def _model(header: Header, tensors: Tensors) -> SequenceModel:
     model = sequence_file.put_together({**header, "info": {}}, tensors)
     if not isinstance(model.space, ArcFeatures) or model.index.pair.n_features:
         raise ValueError("these are no features of arcs")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from parsimon.forms import Form
+    from parsimon.tasks.kinds import Header, Tensors
 
 GROWN_STAGE = record(
     {"templates": count, "attributes": count, "possible_attributes": count},
@@ -44,10 +45,10 @@ SPACES = {
 }
 
 
-def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
+def take_apart(model: SequenceModel) -> tuple[Header, Tensors]:
     """The header of a model file, and all arrays except the weights."""
     settings, arrays = model.space.state()
-    tensors: dict[str, Any] = {f"space.{name}": values for name, values in arrays.items()}
+    tensors: Tensors = {f"space.{name}": values for name, values in arrays.items()}
     for name, rows in (("node", model.index.node), ("pair", model.index.pair)):
         attribute, column = rows.describe(np.arange(rows.n_features, dtype=np.int64))
         tensors[f"{name}.features"] = np.bincount(attribute, minlength=rows.n_attributes)
@@ -61,7 +62,7 @@ def take_apart(model: SequenceModel) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, tensors
 
 
-def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceModel:
+def put_together(header: Header, tensors: Tensors) -> SequenceModel:
     """The model from its header and arrays; a `ValueError` or `KeyError` if they are invalid."""
     labels = tuple(naming.labels(header["labels"], "labels"))
     settings = dict(header["space"])
@@ -74,18 +75,23 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceMod
         raise ValueError("weights are not a vector")
     if len(set(labels)) != len(labels) or not labels:
         raise ValueError("labels must be there, and differ")
+    order = header.get("order", 1)
+    if order not in (1, 2):
+        raise ValueError(f"labels of order {order} are not known here")
+    tags = TagPairs.parse(labels).labels if order == 2 else None
+    width = len(labels)
+    if tags is not None and not np.any(tensors["node.column"] >= tags.n_tag_labels):
+        width = tags.n_tag_labels  # no feature of a token has a pair of tags
     index = FeatureIndex(
         len(labels),
-        _rows(tensors, "node", space.n_node, len(labels)),
+        _rows(tensors, "node", space.n_node, width),
         _rows(tensors, "pair", space.n_pair, len(labels) ** 2),
+        tags,
     )
     if index.n_features != len(weights):
         raise ValueError("there are not as many weights as features")
-    order = header.get("order", 1)
-    if order == 2:
-        TagPairs.parse(labels)
-    elif order != 1:
-        raise ValueError(f"labels of order {order} are not known here")
+    if tags is not None and not np.isin(tensors["pair.column"], tags.step_columns).all():
+        raise ValueError("a feature of a step has labels that cannot follow each other")
     scheme = header.get("scheme")
     if scheme is not None and scheme not in SCHEMES:
         raise ValueError(f"there is no scheme {scheme!r}")
@@ -93,7 +99,7 @@ def put_together(header: dict[str, Any], tensors: dict[str, Any]) -> SequenceMod
     return replace(model, label_values=values_from_file(header.get("label_values", {}), model.tags))
 
 
-def _rows(tensors: dict[str, Any], name: str, n_attributes: int, width: int) -> Any:
+def _rows(tensors: Tensors, name: str, n_attributes: int, width: int) -> Any:
     from parsimon._core import FeatureRows
 
     counts = tensors[f"{name}.features"].astype(np.int64)

@@ -47,7 +47,7 @@ class SequenceModel:
     index: FeatureIndex
     weights: Array
     info: dict[str, Any] = field(default_factory=dict)
-    order: int = 1  # with 2, labels are pairs of tags (see second_order.py); what comes out are tags
+    order: int = 1  # with 2, labels of features are tags and pairs of tags (see second_order.py)
     scheme: str | None = None  # predictions are valid in it, unless another one is asked for
     label_values: LabelValues = field(default_factory=dict)  # of tags that are no texts
 
@@ -72,8 +72,9 @@ class SequenceModel:
         alive[1][pair_attribute] = True
         small = FeatureIndex(
             len(labels),
-            listed_rows(node_attribute, node_column, alive[0], len(labels)),
-            listed_rows(pair_attribute, pair_column, alive[1], len(labels) ** 2),
+            listed_rows(node_attribute, node_column, alive[0], index.node.width),
+            listed_rows(pair_attribute, pair_column, alive[1], index.pair.width),
+            index.tags,
         )
         return cls(labels, space.keep(*alive), small, np.ascontiguousarray(kept.values), info, order)
 
@@ -84,12 +85,12 @@ class SequenceModel:
 
     @cached_property
     def pairs(self) -> TagPairs | None:
-        """What labels are made of, where they are pairs."""
+        """With order 2, what labels are made of."""
         return TagPairs.parse(self.labels) if self.order == 2 else None
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """What is predicted: the labels, or the tags that they are pairs of."""
+        """What is predicted: the labels or, with order 2, the tags."""
         return self.labels if self.pairs is None else self.pairs.tags
 
     @property
@@ -103,27 +104,18 @@ class SequenceModel:
         return TemplateScores.of(self.space, self.index, self.weights)
 
     def _at_once(
-        self, observations: Observations, allowed: Transitions | None, given: IntArray | None
+        self, observations: Observations, allowed: Transitions | None
     ) -> tuple[TemplateScores, LabelStep, Seen] | None:
-        """What goes through sequences one by one; None where steps differ, or where several labels are given."""
+        """What goes through sequences one by one; None where steps differ."""
         scores, seen = self.template_scores, seen_by_templates(observations)
-        if scores is None or seen is None or (given is not None and self.pairs is not None):
+        if scores is None or seen is None:
             return None
         step = scores.step(observations, allowed, self._possible)
         return None if step is None else (scores, step, seen)
 
     def _possible(self, allowed: Transitions | None) -> Transitions | None:
-        """What is allowed of tags, said of labels."""
-        if self.pairs is None:
-            return allowed
-        return self.pairs.transitions if allowed is None else self.pairs.lifted(allowed)
-
-    def _given(self, chain: Chain, scores: ChainParts, tags: IntArray) -> ChainParts:
-        """Scores under which only labellings with the given tags (−1 where free) are possible."""
-        if self.pairs is None:
-            return chain.constrain(scores, tags)
-        scores.node[self.pairs.others(tags)] = -np.inf
-        return scores
+        """Which labels may follow each other; None for all."""
+        return allowed
 
     def scored(
         self,
@@ -156,7 +148,7 @@ class SequenceModel:
                 chosen,
                 tokens,
                 chain,
-                scores if given is None else self._given(chain, scores, given[tokens]),
+                scores if given is None else chain.constrain(scores, given[tokens]),
             )
 
     def decode(
@@ -172,27 +164,16 @@ class SequenceModel:
 
         With `minimum_risk`, those of the sequences of which the fewest wrong labels are expected.
         """
-        found = None if minimum_risk else self._at_once(observations, allowed, given)
+        found = None if minimum_risk else self._at_once(observations, allowed)
         if found is not None:
             scores, step, seen = found
             labels = scores.labels(step, seen, given, threads)
             if labels is not None:  # else what follows says which sequence has none
-                return self._tags_of(labels)
-        gather = None if self.pairs is None else self._worth_of_tags
+                return labels
         out = np.empty(observations.n_tokens, np.int32)
         for _, tokens, chain, parts in self.scored(observations, threads, allowed, given):
-            best = chain.minimum_risk(parts, gather) if minimum_risk else chain.argmax(parts)[1]
-            out[tokens] = self._tags_of(best)
+            out[tokens] = chain.minimum_risk(parts) if minimum_risk else chain.argmax(parts)[1]
         return out
-
-    def _worth_of_tags(self, marginals: Array) -> Array:
-        """For every pair of tags, the probability of the one that is predicted."""
-        assert self.pairs is not None
-        return self.pairs.of_tags(marginals)[:, self.pairs.tag]
-
-    def _tags_of(self, labels: IntArray) -> IntArray:
-        """The numbers of tags, from those of labels; −1 stays."""
-        return labels if self.pairs is None else np.where(labels < 0, -1, self.pairs.tag[labels])
 
     def marginals(
         self,
@@ -218,17 +199,17 @@ class SequenceModel:
         allowed: Transitions | None,
         given: IntArray | None,
     ) -> tuple[Array, Array]:
-        known = self._at_once(observations, allowed, given)
+        known = self._at_once(observations, allowed)
         if known is not None:
             scores, step, seen = known
             found = scores.marginals(step, seen, given, threads)
             if found is not None:  # else what follows says which sequence has none
-                return found if self.pairs is None else (self.pairs.of_tags(found[0]), found[1])
+                return found
         out = np.empty((observations.n_tokens, len(self.tags)))
         log_z = np.empty(len(observations.lengths))
         for chosen, tokens, chain, parts in self.scored(observations, threads, allowed, given):
             log_z[chosen], sums = chain.marginals(parts)
-            out[tokens] = sums.node if self.pairs is None else self.pairs.of_tags(sums.node)
+            out[tokens] = chain.of_labels(sums.node)
         return out, log_z
 
     def kbest(
@@ -246,8 +227,7 @@ class SequenceModel:
         values = np.empty((k, len(observations.lengths)))
         labels = np.empty((k, observations.n_tokens), np.int32)
         for chosen, tokens, chain, scores in self.scored(observations, threads, allowed, given):
-            values[:, chosen], best = chain.kbest(scores, k)
-            labels[:, tokens] = self._tags_of(best)
+            values[:, chosen], labels[:, tokens] = chain.kbest(scores, k)
             log_z, _ = chain.marginals(scores)
             values[:, chosen] -= log_z
         return values, labels
@@ -255,9 +235,8 @@ class SequenceModel:
     def log_likelihood(self, observations: Observations, labels: Labels, *, threads: int = 1) -> float:
         """Σ log P(labels | sequence)."""
         total = 0.0
-        known = labels if self.pairs is None else self.pairs.encode(labels)
         for _, tokens, chain, scores in self.scored(observations, threads):
-            gold = known.ids[tokens]
+            gold = labels.ids[tokens]
             attained = chain.score(scores, gold)
             log_z, _ = chain.marginals(scores)
             total += float(np.sum(attained - log_z))

@@ -84,10 +84,22 @@ class SequenceOptions(LabellingOptions):
 
     order: int = option(
         1,
-        "The number of previous labels that a label depends on. With 2, labels are learnt as pairs.",
+        "The number of previous labels that a label depends on.",
         LEARNING,
         least=1,
         most=2,
+    )
+    token_labels: str = option(
+        "both",
+        "With order 2, what each attribute of a token has features for: 'tags', 'pairs' of tags, or 'both'.",
+        LEARNING,
+        choices=("tags", "pairs", "both"),
+    )
+    tag_pairs: str = option(
+        "seen",
+        "With order 2, which tags may follow which: those that do in the training data ('seen'), or 'all'.",
+        LEARNING,
+        choices=("seen", "all"),
     )
     growth: Growth | None = option(
         None,

@@ -1,46 +1,46 @@
-"""Second-order chains: labels that are pairs of tags, so that a step from one label to the next sees three of them.
+"""Second-order chains: what their labels are called, and which pairs of tags there are.
 
-As in Sha & Pereira (2003), the label of a token is its own tag with the one before it; a label may only be followed by
-labels that begin with its tag. All else is *forbidden*: such label sequences have no probability, in training and in
-prediction.
+As in Sha & Pereira (2003), a pair is a token's own tag with the one before it, and may only be followed by pairs that
+begin with its tag. A label of a feature is a tag or a pair; two pairs, in a step, are a triple of tags.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from parsimon.arrays import IntArray
+from parsimon.designs.tag_labels import TagLabels
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Labels
 from parsimon.structures.label_pairs import LabelPairs, seen_pairs
-from parsimon.structures.label_schemes import Transitions
 
 ARROW = " → "
 BEGINNING = "·"  # before the first token
 
 
 @dataclass(frozen=True)
-class TagPairs(LabelPairs):
-    """Which pairs of tags there are in sequences. Names of labels are ``before → tag``.
+class TagPairs:
+    """The labels of second-order features, with their names: tags, unless only pairs are scored; then ``before → tag``.
 
     >>> from parsimon.features.columns import Labels
     >>> from parsimon.tasks.sequences.second_order import TagPairs
     >>> y = Labels.from_sequences([["B", "I", "O"], ["O", "B"]])
-    >>> pairs = TagPairs.seen(y)
+    >>> pairs = TagPairs.of(y)
     >>> pairs.names
-    ('· → B', '· → O', 'B → I', 'I → O', 'O → B')
-    >>> [pairs.names[label] for label in pairs.encode(y).ids]
-    ['· → B', 'B → I', 'I → O', '· → O', 'O → B']
+    ('B', 'I', 'O', '· → B', '· → O', 'B → I', 'I → O', 'O → B')
+    >>> TagPairs.parse(pairs.names) == pairs
+    True
     """
 
     tags: tuple[str, ...]
+    labels: TagLabels
 
     @classmethod
-    def seen(cls, y: Labels) -> TagPairs:
-        """The pairs that occur; and where a tag was only ever the last of a sequence, that tag with every other."""
+    def of(cls, y: Labels, *, single: bool = True, seen: bool = True) -> TagPairs:
+        """The pairs that occur (and where a tag was only ever the last of a sequence, that tag with every other), or
+        all there are."""
         strange = [tag for tag in y.names if ARROW in tag or tag == BEGINNING]
         if strange:
             raise ParsimonError(
@@ -48,47 +48,43 @@ class TagPairs(LabelPairs):
             )
         if np.any(y.ids < 0):
             raise ParsimonError("order=2 needs every label, but some are missing; use order=1 for them.")
-        seen = seen_pairs(tags_before(y), y.ids, len(y.names))
-        seen[1:][~seen[1:].any(axis=1)] = True  # or no longer sequence could go through it
-        pairs = LabelPairs.of(seen)
-        return cls(pairs.n_tags, pairs.before, pairs.tag, tuple(y.names))
+        possible = np.ones((len(y.names) + 1, len(y.names)), bool)
+        if seen:
+            possible = seen_pairs(tags_before(y), y.ids, len(y.names))
+            possible[1:][~possible[1:].any(axis=1)] = True  # or no longer sequence could go through it
+        return cls(tuple(y.names), TagLabels(LabelPairs.of(possible), single))
 
     @classmethod
     def parse(cls, names: tuple[str, ...]) -> TagPairs:
-        """From the names of labels; a `ValueError` if they are not names of pairs."""
-        if not all(ARROW in name for name in names):
-            raise ValueError("with order 2, every label must be a pair of tags")
-        halves = [name.partition(ARROW)[::2] for name in names]
-        tags = sorted({tag for _, tag in halves} | {before for before, _ in halves} - {BEGINNING})
-        number = {BEGINNING: -1} | {tag: i for i, tag in enumerate(tags)}
-        places = np.array([[number[before], number[tag]] for before, tag in halves], np.int64)
-        before, tag = places.reshape(-1, 2).T
-        return cls(len(tags), before, tag, tuple(tags))
+        """From the names of labels; a `ValueError` if they are not those of tags and pairs of tags, in order."""
+        halves = [name.partition(ARROW)[::2] for name in names if ARROW in name]
+        single = tuple(name for name in names if ARROW not in name)
+        if not halves or names[: len(single)] != single:
+            raise ValueError("with order 2, labels must be tags, if there are any, and then pairs of tags")
+        tags = single
+        if not tags:  # every tag is before some other
+            tags = tuple(dict.fromkeys(before for before, _ in halves if before != BEGINNING))
+        number = {tag: i for i, tag in enumerate(tags)} | {BEGINNING: -1}
+        if any(before not in number or tag not in number or tag == BEGINNING for before, tag in halves):
+            raise ValueError("with order 2, a pair of tags has a tag that is not among the labels")
+        before, tag = np.array([[number[b], number[t]] for b, t in halves], np.int64).T
+        place = (before + 1) * len(tags) + tag
+        if np.any(np.diff(place) <= 0) or before[0] >= 0:
+            raise ValueError("with order 2, pairs of tags must ascend, those that begin a sequence first")
+        return cls(tags, TagLabels(LabelPairs(len(tags), before, tag), bool(single)))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the labels."""
-        tags = (*self.tags, BEGINNING)
-        return tuple(f"{tags[b]}{ARROW}{tags[t]}" for b, t in zip(self.before, self.tag, strict=True))
+        tags, pairs = (*self.tags, BEGINNING), self.labels.pairs
+        paired = (f"{tags[b]}{ARROW}{tags[t]}" for b, t in zip(pairs.before, pairs.tag, strict=True))
+        return (*self.tags, *paired) if self.labels.single else tuple(paired)
 
-    def encode(self, y: Labels) -> Labels:
-        """Tags as labels. All pairs of them must be among the labels."""
-        return Labels(self.number(tags_before(y), y.ids), y.lengths, self.names)
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TagPairs) and self.names == other.names and self.tags == other.tags
 
-    @cached_property
-    def transitions(self) -> Transitions:
-        """Labels follow labels that end with the tag they begin with; a sequence begins at the beginning."""
-        first = self.before < 0
-        return Transitions(first, np.ones(len(first), bool), self.follows)
-
-    def lifted(self, allowed: Transitions) -> Transitions:
-        """What is allowed of tags, said of labels; and what pairs allow."""
-        inside = allowed.pair[self.before, self.tag] & (self.before >= 0)
-        possible = inside | (allowed.start[self.tag] & (self.before < 0))
-        mine = self.transitions
-        return Transitions(
-            mine.start & possible, allowed.end[self.tag] & possible, mine.pair & possible & possible[:, None]
-        )
+    def __hash__(self) -> int:
+        return hash((self.tags, self.names))
 
 
 def tags_before(y: Labels) -> IntArray:

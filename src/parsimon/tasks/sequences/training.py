@@ -70,6 +70,8 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
     group_strength: ClassVar[str] = "group_lasso"
     model_class: ClassVar[type[SequenceModel]] = SequenceModel
     order: int = 1
+    token_labels: str = "both"
+    tag_pairs: str = "seen"
     growth: Growth | None = None
 
     def fit(
@@ -230,9 +232,8 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
     def _candidates(self, data: Labelled) -> Candidates:
         observations = data.space.learn(data.X, self.n_threads)
         task = self._task_of(data.space, observations, data)
-        gold = data.y.ids if task.pairs is None else task.pairs.encode(data.y).ids
         return Candidates(
-            task.problem, task.features, partial(_template_gains, task.features, observations, gold)
+            task.problem, task.features, partial(_template_gains, task.features, observations, data.y.ids)
         )
 
     def _task_of(self, space: FeatureSpace, observations: Observations, data: Labelled) -> SequenceTask:
@@ -241,20 +242,19 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         naming.check_labels(y.names)
         check_label_counts(len(y.names), len(y.ids), "tokens", OF_TOKENS)
         pairs = self._pairs(y)
-        y = y if pairs is None else pairs.encode(y)
-        index = self._candidate_features(space, observations, y)
-        features = FeatureTable(space, index, y.names)
+        labels = y.names if pairs is None else pairs.names
+        index = self._candidate_features(space, observations, y, pairs)
+        features = FeatureTable(space, index, labels)
         penalty = self.chosen_penalty.bind(features)
         if not self.penalize_bias:
             penalty = penalty.exempt(features.bias_features(), index.n_features)
         below = None if observations.first_sibling is None else seen_below(observations, y)
-        allowed = below if pairs is None else pairs.transitions
-        batches = tuple(make_batches(observations, y.ids, index, self.n_threads, weights, allowed))
+        batches = tuple(make_batches(observations, y.ids, index, self.n_threads, weights, below))
         problem = InMemoryProblem(batches, get_loss(self.loss).bind(y.names), penalty, index.n_features)
         return SequenceTask(
             space,
             index,
-            y.names,
+            labels,
             problem,
             observations.n_tokens,
             label_values=data.y.values,
@@ -265,14 +265,25 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
             n_threads=self.n_threads,
         )
 
-    def _candidate_features(self, space: FeatureSpace, observations: Observations, y: Labels) -> FeatureIndex:
+    def _candidate_features(
+        self, space: FeatureSpace, observations: Observations, y: Labels, pairs: TagPairs | None
+    ) -> FeatureIndex:
+        if pairs is not None:
+            paired = self.token_labels != "tags"
+            if self.candidates == "seen":
+                return FeatureIndex.second_order_seen(
+                    observations, y.ids, pairs.labels, space.n_node, space.n_pair, paired=paired
+                )
+            return FeatureIndex.second_order(pairs.labels, space.n_node, space.n_pair, paired=paired)
         if self.candidates == "seen":
             return FeatureIndex.seen_pairs(observations, y.ids, len(y.names), space.n_node, space.n_pair)
         return FeatureIndex.all_labels(len(y.names), space.n_node, space.n_pair)
 
     def _pairs(self, y: Labels) -> TagPairs | None:
-        """With order 2, the labels are pairs of tags."""
-        return TagPairs.seen(y) if self.order == 2 else None
+        """With order 2, what labels of features are made of."""
+        if self.order == 1:
+            return None
+        return TagPairs.of(y, single=self.token_labels != "pairs", seen=self.tag_pairs == "seen")
 
     # ---- strengths ---------------------------------------------------------------------------------------------
 
@@ -318,7 +329,7 @@ class SequenceTask:
     n_tokens: int
     selected: Selected | None = None
     grown: Grown | None = None
-    pairs: TagPairs | None = None  # what labels are made of, if they are pairs of tags
+    pairs: TagPairs | None = None  # with order 2, what labels of features are made of
     below: Transitions | None = None  # in trees with steps from siblings: which labels may be below which
     kinds: NodeKinds | None = None  # in trees: which labels a node may have
     label_values: LabelValues = field(default_factory=dict)  # of tags that are no texts
@@ -357,13 +368,11 @@ class SequenceTask:
         names = [*tags, *(name for name in y.names if name not in tags)]
         gold = y.renumbered(names).ids
         counter = SpanCounter(names) if metric == "f1" or (metric == "auto" and has_spans(names)) else None
-        allowed = self.below if self.pairs is None else self.pairs.transitions
-        batches = tuple(make_batches(observations, gold, self.index, threads, allowed=allowed))
+        batches = tuple(make_batches(observations, gold, self.index, threads, allowed=self.below))
         problem = replace(self.problem, batches=batches)
 
         def score(weights: Weights) -> float:
             ids = np.concatenate(list(problem.predict(weights)))
-            ids = ids if self.pairs is None else self.pairs.tag[ids]
             if counter is None:
                 return float(np.mean((ids == gold)[gold >= 0]))
             return counter.count(gold, ids, observations.lengths).f1
