@@ -17,15 +17,18 @@ from fuzz.targets.core_scripts import (
     NEW_ONLINE,
     NEW_SUMMED,
     SECOND_ORDER,
+    SEEN,
     batch,
     chain,
     ints,
+    known_templates,
     longs,
     posterior,
     reals,
     rows,
     sentences,
     step_map,
+    template_weights,
     token_map,
     tree,
     zeros,
@@ -133,6 +136,64 @@ def screened(**changed: Any) -> Any:
     return tuple(given.values())
 
 
+def template_scores(**changed: Any) -> None:
+    given = {
+        "extractor": known_templates(),
+        "features": core.FeatureRows(4, 3),
+        "w": np.arange(12.0),
+        **changed,
+    }
+    weights = core.TemplateWeights(given["extractor"], given["features"], given["w"])
+    if "after" in changed:
+        given["extractor"].learn(*SEEN, 0, 1)
+    weights.scores(*SEEN, changed.get("out", zeros(5, 3)), 1)
+
+
+def label_step(pair: Any = None, first: Any = None, **changed: Any) -> None:
+    n = 3 if pair is None else len(pair)
+    step = core.LabelStep(np.eye(3) if pair is None else pair, zeros(n) if first is None else first, zeros(n))
+    labels, marginals = changed.get("labels", ints(*[0] * 5)), changed.get("out", zeros(5, 3))
+    given = changed.get("given")
+    step.labels(template_weights(), *SEEN, given, labels, 1)
+    step.marginals(template_weights(), *SEEN, given, marginals, zeros(2), 1)
+
+
+def strange(tuples: list[list[int]], test: int = 0) -> core.Extractor:
+    made = core.Extractor(
+        np.array([[test, 0, 0]] * len(tuples[0]), np.int32), ints(0, len(tuples[0])), ints(0)
+    )
+    made.load(0, np.array(tuples, np.int32))
+    return made
+
+
+ONE = {"features": core.FeatureRows(1, 3), "w": np.arange(3.0)}
+LABELLING: list[tuple[str, Callable[[], Any]]] = [
+    ("there must be a row for every attribute", lambda: template_scores(features=core.FeatureRows(3, 3))),
+    ("there must be one weight a feature", lambda: template_scores(w=np.arange(11.0))),
+    ("a weight is not finite", lambda: template_scores(w=np.full(12, np.nan))),
+    ("the extractor has other attributes by now", lambda: template_scores(after=True)),
+    ("scores must be tokens × labels", lambda: template_scores(out=zeros(5, 2))),
+    (
+        "the number of a string is out of range",
+        lambda: template_scores(extractor=strange([[2**30, 1]]), **ONE),
+    ),
+    ("the input of a test is out of range", lambda: template_scores(extractor=strange([[1]], 10**6), **ONE)),
+    (
+        "there must be fewer than 65,536 labels",
+        lambda: core.TemplateWeights(strange([[1]]), core.FeatureRows(1, 10**5), zeros(10**5)),
+    ),
+    ("pair scores must be labels × labels", lambda: label_step(first=zeros(2))),
+    ("a score is not a number", lambda: label_step(pair=np.full((3, 3), np.nan))),
+    ("a score is not a number", lambda: label_step(first=np.full(3, np.inf))),
+    ("weights and steps must have the same labels", lambda: label_step(np.eye(2))),
+    ("outputs must have the shape of the scores", lambda: label_step(labels=ints(0))),
+    ("outputs must have the shape of the scores", lambda: label_step(out=zeros(5, 2))),
+    ("there must be one label a token", lambda: label_step(given=ints(0))),
+    ("a label is out of range", lambda: label_step(given=ints(0, 0, 0, 3, 0))),
+    ("a length is negative", lambda: core.label_lines(b"a\n", longs(0), longs(1), ints(-1), ints(0), ["x"])),
+]
+
+
 def second_order(**changed: Any) -> core.SecondOrderChain:
     names = (
         "offsets",
@@ -194,6 +255,7 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
         "a template looks at an input that is not there",
         lambda: extractor(with_number(TESTS, 0, 7)).learn(*SENTENCE, 0, 1),
     ),
+    *LABELLING,
     ("the number of tokens to skip must not be negative", lambda: extractor().apply(*SENTENCE, -1, 1)),
     # Maps
     ("the number of attributes must be from 0 to 2^31 - 1", lambda: core.FeatureRows(HUGE, 3)),

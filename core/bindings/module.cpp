@@ -7,6 +7,7 @@
 using namespace parsimon;
 
 void bind_input(nb::module_& m);           // input_bindings.cpp
+void bind_labelling(nb::module_& m);       // labelling_bindings.cpp
 void bind_maps(nb::module_& m);            // map_bindings.cpp
 void bind_chains(nb::module_& m);          // chain_bindings.cpp
 void bind_second_order(nb::module_& m);    // second_order_bindings.cpp
@@ -25,6 +26,7 @@ NB_MODULE(_core, m) {
 
     bind_input(m);
     bind_maps(m);
+    bind_labelling(m);  // of what has been bound before
     bind_chains(m);
     bind_second_order(m);
     bind_chain_learners(m);

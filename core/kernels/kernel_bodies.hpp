@@ -17,6 +17,7 @@
 #include "chains/second_order_decoding_body.hpp"
 #include "kernels/screen_body.hpp"
 #include "chains/window_body.hpp"
+#include "chains/labelling_body.hpp"
 #include "kernels/quadratic_descent_body.hpp"
 #include "kernels/paired_rows_body.hpp"
 // clang-format on
@@ -42,6 +43,9 @@ constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
                         second_order_kbest,
                         second_order_sample,
                         chain_window,
+                        template_scores,
+                        template_labels,
+                        template_marginals,
                         screen_pairs,
                         screen_nodes,
                         descend,

@@ -15,6 +15,9 @@ struct PartSums;
 struct ChainPosterior;  // chains/chain_posterior.hpp
 struct WindowWork;      // chains/chain_window.hpp
 struct LabelWindow;
+struct LabelStep;       // chains/label_step.hpp
+class TemplateWeights;  // input/template_weights.hpp
+struct SeenTokens;
 struct SecondOrderShape;  // chains/second_order_shape.hpp
 struct SecondOrderScores;
 struct SecondOrderSums;
@@ -74,6 +77,15 @@ struct Kernels {
     // those of pairs (see ChainPosterior). Steps have the matrices and the single pairs of work.rows.
     bool (*chain_window)(WindowWork& work, const double* scores, int64_t length, int32_t n_labels, LabelWindow window,
                          double weight);
+
+    // Straight from what templates see: scores [T][Y]; the best labels [T]; node marginals [T][Y] with log Z per
+    // sequence. All steps are scored alike; `given` are labels that are certain (−1 for none), or null. False: some
+    // sequence has no output with a finite score.
+    void (*template_scores)(const TemplateWeights&, const SeenTokens&, double* out, int threads);
+    bool (*template_labels)(const TemplateWeights&, const SeenTokens&, const LabelStep&, const int32_t* given,
+                            int32_t* labels, int threads);
+    bool (*template_marginals)(const TemplateWeights&, const SeenTokens&, const LabelStep&, const int32_t* given,
+                               double* out, double* log_z, int threads);
 
     // All features of label pairs, or of labels, whose gradient is above a threshold: ascending, with their gradients.
     void (*screen_pairs)(const std::vector<ScreenBatch>&, double threshold, std::vector<int64_t>& features,

@@ -50,6 +50,9 @@ class ColumnReader:
         learn: bool = True,
         wanted: int = 0,
     ) -> None: ...
+    def feed_sequences(self, block: bytes, threads: int) -> tuple[int, str] | None:
+        """Reads a block of whole sequences, on several threads if no strings are learnt."""
+
     def feed(self, block: bytes) -> tuple[int, str] | None:
         """Reads the whole lines of a block; (line, what is wrong there) when there is a mistake."""
 
@@ -66,6 +69,9 @@ class ColumnReader:
     def lines(self) -> tuple[_Int64, _Int64]:
         """Where each token's line starts and ends in the block."""
 
+def count_lines(block: bytes) -> int:
+    """How many lines end in a block."""
+
 def label_lines(
     block: bytes,
     start: _Integers,
@@ -73,6 +79,7 @@ def label_lines(
     lengths: _Integers,
     labels: _Integers,
     names: Sequence[str],
+    threads: int = 1,
 ) -> bytes:
     """The lines of a block with a label appended to each, sequences separated by blank lines."""
 
@@ -135,6 +142,58 @@ class FeatureRows:
 
     def find(self, attribute: _Integers, column: _Integers) -> _Int64:
         """The feature of each (attribute, column), −1 where there is none."""
+
+class TemplateWeights:
+    """Weights by what templates see; extractor and features must stay as they are."""
+
+    def __init__(self, extractor: Extractor, features: FeatureRows, weights: _Float64) -> None: ...
+    @property
+    def n_labels(self) -> int: ...
+    @property
+    def largest(self) -> float:
+        """No score is larger."""
+
+    def scores(
+        self,
+        inputs: _Integers,
+        before: _Integers,
+        after: _Integers,
+        offsets: _Integers,
+        out: _Float64,
+        threads: int,
+    ) -> None:
+        """Tokens × labels; overwrites."""
+
+class LabelStep:
+    """The score of every pair of labels at every step, and −∞ or 0 for labels at the ends of sequences."""
+
+    def __init__(self, pair: _Float64, first: _Float64, last: _Float64) -> None: ...
+    def labels(
+        self,
+        weights: TemplateWeights,
+        inputs: _Integers,
+        before: _Integers,
+        after: _Integers,
+        offsets: _Integers,
+        given: _Integers | None,
+        labels: _Int32,
+        threads: int,
+    ) -> bool:
+        """The best labels; False if some sequence has none."""
+
+    def marginals(
+        self,
+        weights: TemplateWeights,
+        inputs: _Integers,
+        before: _Integers,
+        after: _Integers,
+        offsets: _Integers,
+        given: _Integers | None,
+        marginals: _Float64,
+        log_z: _Float64,
+        threads: int,
+    ) -> bool:
+        """Marginals of tokens and log Z of sequences; False if some sequence has no labels."""
 
 class LinearMap:
     """The sparse linear map from weights to scores."""

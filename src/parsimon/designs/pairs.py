@@ -103,12 +103,13 @@ class PairDesign:
     def _steps_into_each(self) -> int:
         return len(self.step_row) // max(self.node.n_rows, 1)
 
-    def scores(self, w: Array) -> ChainParts:
-        """Φ w."""
+    def scores(self, w: Array, node: Array | None = None) -> ChainParts:
+        """Φ w; `node` are scores of tokens that are known already."""
         Y, cut = self.n_labels, self.node.n_features
         rows = self.node.n_rows
-        node = np.empty((rows, Y)) if self.workspace is None else self.workspace.array("scores", rows, Y)
-        self.node.scores(w[:cut], node, self.threads)
+        if node is None:
+            node = np.empty((rows, Y)) if self.workspace is None else self.workspace.array("scores", rows, Y)
+            self.node.scores(w[:cut], node, self.threads)
         return self._possible(ChainParts(node, *self._pair_scores(w[cut:])))
 
     def scores_of(self, values: Array, features: IntArray) -> ChainParts:

@@ -137,12 +137,14 @@ def column_reader() -> Script:
         (".lines_read", []),
         (".clear", []),
         (".feed", [b"x\ty\n"]),
+        (".feed_sequences", [b"x\ty\n\nz\tx\n", 2]),
     ]
 
 
 @script
 def label_lines() -> Script:
-    return [("label_lines", [b"ab\ncd\n", longs(0, 3), longs(2, 5), ints(2), ints(0, 1), ["x", "y"]])]
+    lines = [b"ab\ncd\n", longs(0, 3), longs(2, 5), ints(2), ints(0, 1), ["x", "y"]]
+    return [("label_lines", [*lines, 2]), ("count_lines", [b"ab\ncd\n"])]
 
 
 @script
@@ -183,6 +185,45 @@ def extractor() -> Script:
         (".tuples", [1]),
         (".offsets", []),
         (".n_attributes", []),
+    ]
+
+
+SEEN: list[Any] = [
+    np.array([[1, 2, 1, 3, 1], [2, 2, 1, 1, -1]], np.int32),
+    np.ones((2, 1), np.int32),
+    np.ones((2, 1), np.int32),
+    longs(*OFFSETS),
+]
+
+
+def known_templates() -> core.Extractor:
+    made = core.Extractor(np.array([[0, 0, 0], [0, -1, 0], [1, 0, 0]], np.int32), ints(0, 1, 3), ints(0, 1))
+    made.load(0, np.array([[1], [2]], np.int32))
+    made.load(1, np.array([[1, 2], [2, 1]], np.int32))
+    return made
+
+
+def template_weights() -> core.TemplateWeights:
+    return core.TemplateWeights(known_templates(), core.FeatureRows(4, 3), np.arange(12.0))
+
+
+@script
+def weights_of_templates() -> Script:
+    return [
+        ("new TemplateWeights", [known_templates(), core.FeatureRows(4, 3), np.arange(12.0)]),
+        (".scores", [*SEEN, zeros(5, 3), 2]),
+        (".largest", []),
+        (".n_labels", []),
+    ]
+
+
+@script
+def label_step() -> Script:
+    given = ints(-1, 0, -1, 2, -1)
+    return [
+        ("new LabelStep", [np.eye(3), zeros(3), zeros(3)]),
+        (".labels", [template_weights(), *SEEN, given, ints(0, 0, 0, 0, 0), 2]),
+        (".marginals", [template_weights(), *SEEN, None, zeros(5, 3), zeros(2), 2]),
     ]
 
 
