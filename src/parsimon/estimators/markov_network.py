@@ -41,8 +41,8 @@ class MarkovNetwork(NetworkOptions, Estimator):
         The columns.
     alpha_ : float
     path_ : NetworkPath or None
-        `alphas`, `scores` and `n_edges` of the path, if alpha was chosen; `complete` is False if the time limit has
-        ended it.
+        `alphas`, `scores` and `n_edges` of the path, if alpha was chosen. `end` says what has ended it: patience, the
+        weakest strength, the time limit or belief propagation.
     stability_ : dict or None
         Of every pair of columns the share of halves on which it has an edge.
     score_method_ : {"pseudo-likelihood", "bethe", "exact"}

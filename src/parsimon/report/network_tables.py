@@ -16,6 +16,13 @@ SCORES = {
     "exact": "log-likelihood",
 }
 
+ENDS = {
+    "patience": "until graphs got no better",
+    "weakest strength": "down to the weakest",
+    "time": "until time ran out",
+    "inference": "until belief propagation failed",
+}
+
 
 def summary_text(record: Mapping[str, Any]) -> str:
     """A summary of a network, and how it was learnt."""
@@ -38,6 +45,10 @@ def learning_facts(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     if training.get("alpha") is not None:
         by = f", by {training['chosen_by']}" if training.get("chosen_by") else ""
         pairs.append(("strength", f"{training['alpha']:.4g}{by}"))
+    if record.get("path"):
+        path = record["path"]
+        hint = ", which is the best; a smaller --alpha-min-ratio may find a better one" * path["cut_off"]
+        pairs.append(("path", f"{path['strengths']:,} strengths, {ENDS[path['end']]}{hint}"))
     if record.get("stability"):
         share = (
             f"{record['stability']['threshold']:.0%} of {record['stability']['halves']} halves of the rows"

@@ -100,7 +100,7 @@ def chosen_file() -> bytes:
         lambda h, t: h["path"].update(alphas=["a"] * 4),
         lambda h, t: h["path"].update(best=4),
         lambda h, t: h["path"].update(best=-1),
-        lambda h, t: h["path"].update(complete="yes"),
+        lambda h, t: h["path"].update(end="yes"),
         lambda h, t: h.update(stability=[]),
         lambda h, t: h["stability"].update(halves=5),
         lambda h, t: h["stability"].update(halves=0),

@@ -17,6 +17,7 @@ def summary(model: NetworkModel) -> dict[str, Any]:
         "variables": len(model.names),
         "edges": len(model.edges),
         "candidate_edges": model.info.get("candidate_edges"),
+        "path": None if model.path is None else model.path.summary(),
         "stability": None if stable is None else stable.to_dict(),
         "training": {
             "alpha": model.alpha,

@@ -81,7 +81,11 @@ class NetworkOptions(TrainingOptions):
         metavar="SHARE",
     )
     patience: int = option(
-        5, "End the path after N strengths in a row without improvement.", LEARNING, least=1
+        5,
+        "End the path after N different graphs in a row without improvement. Strengths that leave the same edges are "
+        "one graph.",
+        LEARNING,
+        least=1,
     )
     stability: int | None = option(
         None,
