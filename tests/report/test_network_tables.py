@@ -61,6 +61,9 @@ def test_the_summary_has_what_is_known() -> None:
     assert "down to the weakest, which is the best; a smaller --alpha-min-ratio" in summary_text(
         {**record, "path": path}
     )
+    prepared = summary_text({**record, "left_out": ["id"], "bins": {name: [0.5] for name in "abcdefgh"}})
+    assert "left out     id\n" in prepared
+    assert "in bins      a, b, c, d, e, f and 2 more\n" in prepared
     saved = summary_text({**record, "stability": None, "training": {}, "model": "n.parsimon", "bytes": 2000})
     assert saved.splitlines()[0] == "model      n.parsimon (2 kB)"
     assert len(saved.splitlines()) == 3

@@ -66,8 +66,8 @@ def test_the_end_of_a_path(alpha: str) -> None:
     assert few.end is PathEnd.WEAKEST
     assert few.cut_off
     assert len(few.alphas) == 4
-    impatient = MarkovNetwork(
-        alpha, cv=3, patience=1, n_alphas=20, alpha_min_ratio=1e-4, random_state=0
-    ).fit(chain().X)
+    impatient = MarkovNetwork(alpha, cv=3, patience=1, n_alphas=20, alpha_min_ratio=1e-4, random_state=0).fit(
+        chain().X
+    )
     assert impatient.path_.end is PathEnd.PATIENCE
     assert not impatient.path_.cut_off

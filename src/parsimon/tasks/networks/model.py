@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
-from parsimon.data.discrete_table import State, plain, unknown_state
+from parsimon.data.discrete_table import Bins, State, code_of, encode, plain, unknown_state
 from parsimon.designs.mrf import MRFDesign
 from parsimon.errors import ParsimonError, nearest
 from parsimon.structures.belief_propagation import BeliefPropagation
@@ -172,6 +172,8 @@ class NetworkModel:
     inference: str = "bp"
     path: NetworkPath | None = None  # how alpha was chosen
     stability: Stability | None = None
+    bins: Bins = field(default_factory=dict)  # of variables that were numbers
+    left_out: tuple[str, ...] = ()  # columns of the table that are no variables
 
     # ---- what it is made of --------------------------------------------------------------------------------
 
@@ -260,15 +262,18 @@ class NetworkModel:
         return self.names.index(variable)
 
     def known(self, evidence: Evidence | None) -> IntArray:
-        """The numbers of the states that are given, −1 where none is."""
+        """The numbers of the states that are given (or of the bins of numbers), −1 where none is."""
         out = np.full(len(self.names), -1)
         for name, state in (evidence or {}).items():
             v, states = self.number(name), self.categories[self.number(name)]
-            state = plain(state)
-            if state not in states:
-                raise ParsimonError(unknown_state(name, state, states))
-            out[v] = states.index(state)
+            out[v] = code_of(state, states, self.bins.get(name))
+            if out[v] < 0:
+                raise ParsimonError(unknown_state(name, plain(state), states))
         return out
+
+    def encode(self, X: Any) -> IntArray:
+        """The rows of a table as numbers of states."""
+        return encode(X, self.names, self.categories, bins=self.bins, left_out=self.left_out)
 
     def _field(self, evidence: Evidence | None, inference: str, threads: int) -> tuple[PairwiseMRF, MRFParts]:
         """The structure, and scores under which what is given is certain."""
