@@ -156,3 +156,23 @@ def test_many_columns(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text(f"{','.join(names)}\n{','.join('1' for _ in names)}\n")
     assert len(read_table(path).names) == len(names)
+
+
+def test_columns_can_be_left_out_before_anything_is_missing(tmp_path: Path) -> None:
+    content = "a,b,c\n1,,x\n2,3,?\n"
+    assert read(tmp_path, content, drop=["b"], missing="drop") == CsvTable(("a", "c"), [["1", "x"]], 1)
+    assert read(tmp_path, content, drop=["b"], missing="state").rows == [["1", "x"], ["2", None]]
+    with pytest.raises(ParsimonError, match="there is no column 'd' to drop"):
+        read(tmp_path, content, drop=["d"])
+    with pytest.raises(ParsimonError, match=r"line 3: 2 cells, but line 1 has 3"):
+        read(tmp_path, "a,b,c\n1,2,3\n1,2\n", drop=["b"])
+
+
+def test_only_columns_that_are_cut_become_numbers(tmp_path: Path) -> None:
+    content = "few,many,word\n1,1,a\n2,?,b\n1,3.5,c\n2,4,d\n"
+    assert read(tmp_path, content, bins=2, missing="state").rows == [
+        ["1", 1.0, "a"],
+        ["2", None, "b"],
+        ["1", 3.5, "c"],
+        ["2", 4.0, "d"],
+    ]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from parsimon import MarkovNetwork
+from parsimon.data.discrete_table import DiscreteTable, encode
 from parsimon.errors import ParsimonError
 from toy_networks import chain, fitted, pairs
 
@@ -62,12 +63,12 @@ def test_lists_and_arrays_of_anything() -> None:
     [
         (
             [["a", 1], ["b", None]],
-            r"column 'x1', row 1 \(counting from 0\): the value is missing; drop the row",
+            r"column 'x1', row 1 \(counting from 0\): the value is missing; fill it in",
         ),
         ([[1.0, 2], [float("nan"), 2]], "column 'x0', row 1 .*: the value is missing"),
         (
             np.array([[0.5, 1.0]]),
-            r"column 'x0', row 0 .*: 0\.5 is not a whole number.*discretise the column or drop it",
+            r"column 'x0', row 0 .*: 0\.5 is not a whole number.*bins=4.*or drop it",
         ),
         ([[i] for i in range(60)], "column 'x0' has 60 distinct values, but at most 50 states are allowed"),
         ([[1, 2], [1]], "row 1 of X has 1 cells, but row 0 has 2"),
@@ -107,3 +108,89 @@ def test_other_tables_are_compared_with_the_one_learnt() -> None:
     wrong[3, 2] = 4
     with pytest.raises(ParsimonError, match="row 3 of X: 4 is not a state of 'x2', which has 0, 1"):
         network.score(wrong)
+
+
+# ---- columns to drop, bins, missing values -------------------------------------------------------------------------
+
+
+def frame() -> Any:
+    from pandas import DataFrame
+
+    return DataFrame(
+        {
+            "id": range(6),
+            "size": [1.5, 2.5, None, 4.5, 5.5, 6.5],
+            "sort": ["a", None, "b", "a", "b", "a"],
+            "grade": [1, 2, 1, 2, 1, 2],
+        }
+    )
+
+
+def test_missing_values_as_states() -> None:
+    table = DiscreteTable.learn(frame(), drop=["id"], bins=2, missing="state")
+    assert table.names == ("size", "sort", "grade")
+    assert table.left_out == ("id",)
+    assert table.bins == {"size": (4.5,)}
+    assert table.categories == (("<= 4.5", "> 4.5", "missing"), ("a", "b", "missing"), (1, 2))
+    assert table.codes[:, 0].tolist() == [0, 0, 2, 0, 1, 1]
+    assert table.codes[:, 1].tolist() == [0, 2, 1, 0, 1, 0]
+    assert table.dropped == 0
+
+
+def test_rows_with_missing_values_are_left_out() -> None:
+    table = DiscreteTable.learn(frame(), drop=["id"], bins=2, missing="drop")
+    assert table.rows is not None
+    assert (table.rows.tolist(), table.dropped, len(table)) == ([0, 3, 4, 5], 2, 4)
+    assert table.bins == {"size": (4.5,)}
+    whole = DiscreteTable.learn(frame(), drop=["size", "sort"], missing="drop")
+    assert (len(whole), whole.dropped) == (6, 0)  # missing values of columns that are dropped do not count
+
+
+def test_new_rows_get_the_same_bins() -> None:
+    table = DiscreteTable.learn(frame(), drop=["id"], bins=2, missing="state")
+    new = frame()[["grade", "sort", "size"]].assign(size=[-9, 4.5, 4.6, 1e9, None, 0])
+    codes = encode(new, table.names, table.categories, bins=table.bins)
+    assert codes[:, 0].tolist() == [0, 0, 1, 1, 2, 0]
+    assert codes[:, 1].tolist() == [0, 2, 1, 0, 1, 0]
+    names = new.assign(size=["<= 4.5", "> 4.5", "missing"] * 2)
+    assert encode(names, table.names, table.categories, bins=table.bins)[:, 0].tolist() == [0, 1, 2] * 2
+    for wrong in ("tall", float("inf"), [1]):
+        with pytest.raises(ParsimonError, match=r"row 1 of X: .* is not a state of 'size'"):
+            encode(new.assign(size=[1, wrong, 1, 1, 1, 1]), table.names, table.categories, bins=table.bins)
+
+
+def test_arrays_may_have_the_columns_that_were_left_out() -> None:
+    X = np.array([[0, 1, 7], [1, 0, 8], [1, 1, 9]])
+    table = DiscreteTable.learn(X, drop=["x1"])
+    assert table.names == ("x0", "x2")
+    for given in (X, X[:, [0, 2]]):
+        codes = encode(given, table.names, table.categories, left_out=table.left_out)
+        assert codes.tolist() == table.codes.tolist()
+    with pytest.raises(ParsimonError, match="X has 4 columns, but the network has 2"):
+        encode(np.zeros((2, 4)), table.names, table.categories, left_out=table.left_out)
+
+
+def test_a_state_may_be_called_missing_where_nothing_is() -> None:
+    rows = [["missing"], ["there"], ["zero"]]
+    table = DiscreteTable.learn(rows, missing="state")
+    assert table.categories == (("missing", "there", "zero"),)
+    assert encode([["missing"], ["zero"]], table.names, table.categories).tolist() == [[0], [2]]
+    with pytest.raises(ParsimonError, match="column 'x0' has missing values and the state 'missing'"):
+        DiscreteTable.learn([*rows, [None]], missing="state")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"drop": ["siz"]}, "there is no column 'siz' to drop; did you mean 'size'"),
+        ({"drop": ["id", "size", "sort", "grade"]}, "all columns are dropped"),
+        ({"bins": 2}, "column 'size', row 2 .*the value is missing; .*missing='drop'"),
+        ({"missing": "drop"}, r"column 'size', row 0 .*: 1.5 is not a whole number, .*bins=4"),
+        ({"drop": ["size"], "max_states": 5, "missing": "state"}, "column 'id' has 6 distinct values"),
+    ],
+)
+def test_tables_that_need_other_options(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParsimonError, match=said):
+        DiscreteTable.learn(frame(), **options)
+    with pytest.raises(ParsimonError, match="every row of X has a missing value"):
+        DiscreteTable.learn([[1, None], [None, 2]], missing="drop")

@@ -374,3 +374,42 @@ def test_whole_numbers_of_any_size_are_states() -> None:
     assert network.categories_[0].tolist() == [0, 1, huge]
     assert network.conditional({"x0": huge})["x1"].keys() == {0, 1}
     assert MarkovNetwork().fit([[0, 1], [2**63 - 1, 0]]).categories_[0].dtype == np.int64
+
+
+def test_dropped_columns_bins_and_missing_values(tmp_path: Path) -> None:
+    from pandas import DataFrame
+
+    random = np.random.default_rng(1)
+    age = random.normal(40, 12, 500)
+    frame = DataFrame({"id": range(500), "age": age, "income": 2 * age + random.normal(size=500)})
+    frame.loc[::7, "income"] = np.nan
+    network = MarkovNetwork(drop=["id"], bins=3, missing="state", n_alphas=6).fit(frame)
+    assert network.edges_ == [("age", "income")]
+    assert set(network.bins_) == {"age", "income"}
+    assert network.categories_[1][-1] == "missing"
+    network.save(tmp_path / "m")
+    again = MarkovNetwork.load(tmp_path / "m")
+    assert again.bins_["age"].tolist() == network.bins_["age"].tolist()
+    assert again.score(frame) == network.score(frame) == network.score(frame.drop(columns="id"))
+    old = network.conditional({"age": 75})
+    assert old == network.conditional({"age": network.categories_[0][-1]})
+    assert old["income"][network.categories_[1][2]] > 0.6
+    with pytest.raises(ParsimonError, match="'old' is not a state of 'age'"):
+        network.conditional({"age": "old"})
+
+
+def test_weights_of_rows_with_missing_values_are_left_out_too() -> None:
+    X = chain().X.astype(float)
+    weights = np.random.default_rng(0).integers(1, 4, len(X))
+    holes = X.copy()
+    holes[::5, 2] = np.nan
+    network = MarkovNetwork(20.0, missing="drop").fit(holes, sample_weight=weights)
+    kept = np.arange(len(X)) % 5 != 0
+    same = MarkovNetwork(20.0).fit(X[kept], sample_weight=weights[kept])
+    assert network.edge_weights_.tobytes() == same.edge_weights_.tobytes()
+    assert network.model_.info["dropped"] == len(X) - kept.sum()
+
+
+def test_drop_is_a_list_of_names() -> None:
+    with pytest.raises(ParsimonError, match="drop must be a list of names of columns, not 'x0'"):
+        MarkovNetwork(drop="x0").fit(chain().X)

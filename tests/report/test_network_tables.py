@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from parsimon.report.network_tables import edges_table, summary_text
-from parsimon.tasks.networks.model import Edge
+from parsimon.report.network_tables import ENDS, edges_table, summary_text
+from parsimon.tasks.networks.model import Edge, PathEnd
 
 
 def test_only_edges_between_binary_variables_have_a_sign() -> None:
@@ -55,6 +55,19 @@ def test_the_summary_has_what_is_known() -> None:
         ["objective", "12.5000 (KKT residual 0.0001)"],
         ["status", "converged"],
     ]
+    path = {"criterion": "-BIC", "strengths": 30, "end": "patience", "cut_off": False}
+    assert "30 strengths, until graphs got no better\n" in summary_text({**record, "path": path})
+    path |= {"end": "weakest strength", "cut_off": True}
+    assert "down to the weakest, which is the best; a smaller --alpha-min-ratio" in summary_text(
+        {**record, "path": path}
+    )
+    prepared = summary_text({**record, "left_out": ["id"], "bins": {name: [0.5] for name in "abcdefgh"}})
+    assert "left out     id\n" in prepared
+    assert "in bins      a, b, c, d, e, f and 2 more\n" in prepared
     saved = summary_text({**record, "stability": None, "training": {}, "model": "n.parsimon", "bytes": 2000})
     assert saved.splitlines()[0] == "model      n.parsimon (2 kB)"
     assert len(saved.splitlines()) == 3
+
+
+def test_every_end_of_a_path_has_words() -> None:
+    assert set(ENDS) == {end.value for end in PathEnd}

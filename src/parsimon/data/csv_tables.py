@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 from parsimon.characters.encodings import decoded
+from parsimon.data.bins import is_measured
+from parsimon.data.discrete_table import without
 from parsimon.errors import ParsimonError
 from parsimon.files import read_text_file
 
@@ -25,10 +27,10 @@ MAX_FRACTIONAL_STATES = (
 
 @dataclass(frozen=True)
 class CsvTable:
-    """The cells of a file, as text."""
+    """The cells of a file, as text; but numbers in columns that are to be cut into bins, and None if missing."""
 
     names: tuple[str, ...]
-    rows: list[list[str]]
+    rows: list[list[Any]]
     dropped: int = 0  # rows that had a missing value
 
 
@@ -37,11 +39,16 @@ def read_table(
     *,
     separator: str | None = None,
     header: bool = True,
-    missing: Literal["refuse", "drop"] = "refuse",
+    missing: str = "refuse",
     encoding: str = "utf-8",
     discrete: bool = True,
+    drop: Sequence[str] = (),
+    bins: int | None = None,
 ) -> CsvTable:
     """Read a table; ``-`` is standard input. If it must be `discrete`, columns of measurements are refused.
+
+    Columns to `drop` are left out. Rows with a `missing` value are refused ("refuse") or left out ("drop"); or the
+    value becomes None ("state"). Columns of measurements become numbers if they are to be cut into `bins`.
 
     Without `separator`, the separator (comma, tab or semicolon) is detected from the first lines. Cells that are
     empty or contain ?, NA, NaN or NULL count as missing.
@@ -65,26 +72,34 @@ def read_table(
         if header
         else tuple(f"x{j}" for j in range(1, len(cells) + 1))
     )
-    rows, dropped = [], 0
+    width = len(names)
+    names, kept = without(names, range(width), drop)
+    rows: list[list[Any]] = []
+    dropped = 0
     for line, row in lines if header else chain([(first, cells)], lines):
-        if len(row) != len(names):
+        if len(row) != width:
             raise ParsimonError(
-                f"{name}, line {line}: {len(row)} cell{'s' * (len(row) != 1)}, but line {first} has {len(names)}; "
+                f"{name}, line {line}: {len(row)} cell{'s' * (len(row) != 1)}, but line {first} has {width}; "
                 "every row needs a cell for each column."
             )
+        row = [row[j] for j in kept]
         empty = next((j for j, cell in enumerate(row) if cell in MISSING), None)
         if empty is None:
             rows.append(row)
+        elif missing == "state":
+            rows.append([None if cell in MISSING else cell for cell in row])
         elif missing == "drop":
             dropped += 1
         else:
             raise ParsimonError(
-                f"{name}, line {line}: the value of {names[empty]!r} is missing; fill it in, or drop such rows "
-                "(missing='drop')."
+                f"{name}, line {line}: the value of {names[empty]!r} is missing; fill it in, leave such rows "
+                "out (missing='drop'), or make missing values a state (missing='state')."
             )
     if not rows:
         what = "no row without a missing value" if dropped else "a line of names but no rows"
         raise ParsimonError(f"{name} has {what}; there is nothing to learn from.")
+    if bins is not None:
+        _numbers(rows, len(names), bins)
     if discrete:
         _refuse_continuous(names, rows, name)
     return CsvTable(names, rows, dropped)
@@ -175,16 +190,26 @@ def _measured(cells: list[str]) -> str | None:
 _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
-def _refuse_continuous(names: tuple[str, ...], rows: list[list[str]], name: str) -> None:
+def _numbers(rows: list[list[Any]], width: int, bins: int) -> None:
+    """Makes numbers of the cells of columns that will be cut into bins; other columns stay text."""
+    for j in range(width):
+        texts = {row[j] for row in rows if row[j] is not None}
+        if all(map(_is_number, texts)) and is_measured({float(each) for each in texts}, bins):
+            for row in rows:
+                row[j] = None if row[j] is None else float(row[j])
+
+
+def _refuse_continuous(names: tuple[str, ...], rows: list[list[Any]], name: str) -> None:
     """Reject columns of numbers with fractions and many distinct values: they are measurements, not states."""
     for j, column in enumerate(names):
-        values = {row[j] for row in rows}
+        values = {row[j] for row in rows if isinstance(row[j], str)}
         if len(values) > MAX_FRACTIONAL_STATES and all(map(_is_number, values)):
-            fractional = next((v for v in (row[j] for row in rows) if not float(v).is_integer()), None)
+            texts = (row[j] for row in rows if isinstance(row[j], str))
+            fractional = next((v for v in texts if not float(v).is_integer()), None)
             if fractional is not None:
                 raise ParsimonError(
                     f"{name}: the column {column!r} has {len(values)} distinct numbers such as {fractional}, but a "
-                    "network has discrete states; discretise it (into low, middle and high, say) or drop it."
+                    f"network has discrete states; cut it into bins (bins=4), or leave it out (drop={column!r})."
                 )
 
 

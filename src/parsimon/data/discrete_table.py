@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from parsimon.arrays import Array, IntArray
-from parsimon.errors import ParsimonError
-from parsimon.magnitudes import first_wrong
+from parsimon.data.bins import bin_names, bin_of, is_measured, quantile_edges
+from parsimon.errors import ParsimonError, nearest
+from parsimon.magnitudes import LARGEST, first_wrong
 
 State: TypeAlias = str | int | bool
+Bins: TypeAlias = Mapping[
+    str, tuple[float, ...]
+]  # of columns of measurements: the upper ends of all bins but the last
 MAX_STATES = 50  # a column with more distinct values than this is unlikely to be categorical
+MISSING_STATE = "missing"  # of missing values, if they are a state
 LISTED = 8  # how many states an error message lists
 
 
@@ -29,30 +34,66 @@ class DiscreteTable:
     names: tuple[str, ...]
     categories: tuple[tuple[State, ...], ...]
     codes: IntArray  # (rows, columns)
+    bins: Bins = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()  # columns of X that the table does not have
+    rows: IntArray | None = None  # the rows of X that are left, if some had missing values
+    dropped: int = 0  # how many had
 
     @classmethod
     def learn(
-        cls, X: Any, *, names: Sequence[str] | None = None, max_states: int = MAX_STATES
+        cls,
+        X: Any,
+        *,
+        names: Sequence[str] | None = None,
+        max_states: int = MAX_STATES,
+        drop: Sequence[str] = (),
+        bins: int | None = None,
+        missing: str = "refuse",
     ) -> DiscreteTable:
         """Build a table from a data frame, an array or a list of rows.
 
-        The states of a column are its distinct values, sorted.
+        The states of a column are its distinct values, sorted. Columns to `drop` are left out. With `bins`, columns of
+        numbers with fractions, or of more distinct numbers, are cut at their quantiles. Rows with a `missing` value are
+        refused ("refuse"), or left out ("drop"); or being missing is a state of its own ("state").
         """
-        names, columns = _columns(X, names)
-        if not columns or not len(columns[0]):
+        found, raw = _named_columns(X, names)
+        names, raw = without(found, raw, drop)
+        if not raw or not len(raw[0]):
             raise ParsimonError("X has no cells; give a table with at least one row and one column.")
-        categories, codes = [], np.empty((len(columns[0]), len(columns)), np.int64)
+        columns = [[plain(value) for value in column] for column in raw]
+        rows = _complete_rows(columns) if missing == "drop" else None
+        if rows is not None:
+            if not len(rows):
+                raise ParsimonError(
+                    "every row of X has a missing value; use missing='state', or drop a column."
+                )
+            columns = [[column[i] for i in rows.tolist()] for column in columns]
+        categories, edges_of = [], {}
+        codes = np.empty((len(columns[0]), len(columns)), np.int64)
         for j, (name, column) in enumerate(zip(names, columns, strict=True)):
-            states = _sorted(set(column))
+            empty = _missing_cells(name, column) if missing == "state" else frozenset()
+            if missing == "refuse":
+                _refuse_missing(name, column)
+            known = [value for i, value in enumerate(column) if i not in empty]
+            edges = None if bins is None else _edges(known, bins)
+            if edges is not None:
+                edges_of[name] = edges
+                states: tuple[State, ...] = bin_names(edges)
+            else:
+                _check_states(name, column, empty)
+                states = _sorted(set(known))
+            if empty:
+                states = (*states, MISSING_STATE)
             if len(states) > max_states:
                 raise ParsimonError(
                     f"column {name!r} has {len(states)} distinct values, but at most {max_states} states are allowed; "
-                    "discretise it, drop it, or raise max_states."
+                    "cut its numbers into bins (bins=4), drop the column, or raise max_states."
                 )
-            code_of = {state: k for k, state in enumerate(states)}
-            codes[:, j] = [code_of[state] for state in column]
+            of_cell = _Codes(states, edges)
+            codes[:, j] = [of_cell(MISSING_STATE if i in empty else cell) for i, cell in enumerate(column)]
             categories.append(states)
-        return cls(names, tuple(categories), codes)
+        dropped = 0 if rows is None else len(raw[0]) - len(rows)
+        return cls(names, tuple(categories), codes, edges_of, tuple(drop), rows, dropped)
 
     @property
     def arity(self) -> IntArray:
@@ -61,15 +102,39 @@ class DiscreteTable:
 
     def content(self) -> Iterator[Any]:
         """What tells tables apart; fingerprints are made of it."""
-        yield from (self.names, self.categories, self.codes)
+        bins = {name: list(edges) for name, edges in self.bins.items()}
+        yield from (self.names, self.categories, self.codes, bins, self.left_out)
 
     def __len__(self) -> int:
         return len(self.codes)
 
 
-def encode(X: Any, names: Sequence[str], categories: Sequence[Sequence[State]]) -> IntArray:
-    """The cells of a new table as codes for known states; a data frame's columns are matched by name."""
-    found, columns = _columns(X)
+class _Codes:
+    """The codes of cells that are states of a column, or numbers to be put in its bins; −1 for other cells."""
+
+    def __init__(self, states: Sequence[State], edges: Sequence[float] | None) -> None:
+        self._code_of = {state: k for k, state in enumerate(states)}
+        self._edges = edges
+
+    def __call__(self, cell: Any) -> int:
+        if self._edges is not None and _is_number(cell):
+            return bin_of(cell, self._edges)
+        return self._code_of.get(cell, -1) if isinstance(cell, str | int) else -1
+
+
+def encode(
+    X: Any,
+    names: Sequence[str],
+    categories: Sequence[Sequence[State]],
+    *,
+    bins: Bins | None = None,
+    left_out: Sequence[str] = (),
+) -> IntArray:
+    """The cells of a new table as codes for known states; a data frame's columns are matched by name.
+
+    Numbers are put into the bins of their column. Other tables may have the columns that were left out, or not.
+    """
+    found, columns = _named_columns(X)
     if hasattr(X, "columns"):
         missing = [name for name in names if name not in found]
         if missing:
@@ -77,19 +142,54 @@ def encode(X: Any, names: Sequence[str], categories: Sequence[Sequence[State]]) 
                 f"X has no column {missing[0]!r}, which the network has; give all of its columns."
             )
         columns = [columns[found.index(name)] for name in names]
+    elif left_out and len(columns) == len(names) + len(left_out):
+        _, columns = without(found, columns, left_out)
     elif len(columns) != len(names):
         raise ParsimonError(
             f"X has {len(columns)} columns, but the network has {len(names)}; give one for each of its variables."
         )
     codes = np.empty((len(columns[0]), len(names)), np.int64)
-    for j, (name, column, states) in enumerate(zip(names, columns, categories, strict=True)):
-        code_of = {state: k for k, state in enumerate(states)}
+    for j, (name, raw, states) in enumerate(zip(names, columns, categories, strict=True)):
+        column = [plain(value) for value in raw]
+        edges = (bins or {}).get(name)
+        empty = _missing_cells(name, column, states)
+        if edges is None:
+            _check_states(name, column, empty)
+        of_cell = _Codes(states, edges)
         for i, state in enumerate(column):
-            code = code_of.get(state)
-            if code is None:
+            code = of_cell(MISSING_STATE if i in empty else state)
+            if code < 0:
                 raise ParsimonError(f"row {i} of X: {unknown_state(name, state, states)}")
             codes[i, j] = code
     return codes
+
+
+def code_of(state: Any, states: Sequence[State], edges: Sequence[float] | None = None) -> int:
+    """The code of a state, or of a number in a column with bins; −1 if it is neither.
+
+    >>> code_of("no", ("no", "yes")), code_of(3, ("<= 2", "> 2"), (2.0,)), code_of("> 2", ("<= 2", "> 2"), (2.0,))
+    (0, 1, 1)
+    """
+    return _Codes(states, edges)(plain(state))
+
+
+def without(
+    names: Sequence[str], columns: Sequence[Any], drop: Sequence[str]
+) -> tuple[tuple[str, ...], list[Any]]:
+    """The columns except some, which must be there.
+
+    >>> without(("id", "age"), ([7, 8], [30, 40]), ["id"])
+    (('age',), [[30, 40]])
+    """
+    for name in drop:
+        if name not in names:
+            close = nearest(str(name), names)
+            hint = f"did you mean {close!r}?" if close else f"the columns are {', '.join(names[:LISTED])}."
+            raise ParsimonError(f"there is no column {name!r} to drop; {hint}")
+    kept = [j for j, name in enumerate(names) if name not in drop]
+    if drop and not kept:
+        raise ParsimonError("all columns are dropped; leave some to learn from.")
+    return tuple(names[j] for j in kept), [columns[j] for j in kept]
 
 
 def unknown_state(name: str, state: Any, states: Sequence[State]) -> str:
@@ -122,15 +222,46 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
     return weights
 
 
-def _columns(X: Any, given: Sequence[str] | None = None) -> tuple[tuple[str, ...], list[list[State]]]:
-    """The column names (`given`, or else the table's own) and each column's states as plain Python values."""
+def _named_columns(X: Any, given: Sequence[str] | None = None) -> tuple[tuple[str, ...], list[Any]]:
+    """The column names (`given`, or else the table's own) and the cells of each column."""
     names, raw = _raw_columns(X)
     if given is not None:
         names = tuple(given)
     if len(set(names)) != len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise ParsimonError(f"two columns are called {twice!r}; give every column a name of its own.")
-    return names, [_states(name, column) for name, column in zip(names, raw, strict=True)]
+    return names, raw
+
+
+def _complete_rows(columns: Sequence[Sequence[Any]]) -> IntArray:
+    """The rows without missing values."""
+    missing = np.array([[_is_missing(value) for value in column] for column in columns])
+    return np.flatnonzero(~np.any(missing, axis=0)).astype(np.int64)
+
+
+def _missing_cells(name: str, column: Sequence[Any], states: Sequence[State] | None = None) -> frozenset[int]:
+    """The rows in which a value is missing, if that can be a state: of new tables, if it is one of `states`."""
+    if states is not None and MISSING_STATE not in states:
+        return frozenset()
+    empty = frozenset(i for i, value in enumerate(column) if _is_missing(value))
+    if states is None and empty and MISSING_STATE in column:
+        raise ParsimonError(
+            f"column {name!r} has missing values and the state {MISSING_STATE!r}, which would be one state; give that "
+            "state another name."
+        )
+    return empty
+
+
+def _edges(known: Sequence[Any], bins: int) -> tuple[float, ...] | None:
+    """Where a column is cut, if it is one of measurements."""
+    if not known or not all(map(_is_number, known)) or not is_measured(set(known), bins):
+        return None
+    return quantile_edges(np.array(known, np.float64), bins)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a finite number, and no boolean."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
 def _raw_columns(X: Any) -> tuple[tuple[str, ...], list[Any]]:
@@ -163,22 +294,31 @@ def _from_rows(rows: Any) -> Any:
     return table
 
 
-def _states(name: str, column: list[Any]) -> list[State]:
-    """The states in a column; raises an error for a cell that cannot be a state."""
-    out = []
+def _check_states(name: str, column: Sequence[Any], empty: frozenset[int] = frozenset()) -> None:
+    """Refuses a cell that cannot be a state; those in the rows `empty` are missing values, which may be one."""
     for i, value in enumerate(column):
-        value = plain(value)
-        if not isinstance(value, str | int):  # bool is a subclass of int
+        if not isinstance(value, str | int) and i not in empty:  # bool is a subclass of int
             raise ParsimonError(f"column {name!r}, row {i} (counting from 0): {_why_not_a_state(value)}")
-        out.append(value)
-    return out
+
+
+def _refuse_missing(name: str, column: Sequence[Any]) -> None:
+    """Refuses the first missing value of a column."""
+    for i, value in enumerate(column):
+        if _is_missing(value):
+            raise ParsimonError(f"column {name!r}, row {i} (counting from 0): {_why_not_a_state(value)}")
 
 
 def _why_not_a_state(value: Any) -> str:
     if _is_missing(value):
-        return "the value is missing; drop the row, or give missing values a state of their own."
+        return (
+            "the value is missing; fill it in, leave such rows out (missing='drop'), or make missing values a state "
+            "(missing='state')."
+        )
     if isinstance(value, float):
-        return f"{value} is not a whole number, but a network has discrete states; discretise the column or drop it."
+        return (
+            f"{value} is not a whole number, but a network has discrete states; cut the column into bins (bins=4), or "
+            "drop it."
+        )
     return (
         f"a state is a string, a whole number or a boolean, not {type(value).__name__}; convert the column."
     )

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from parsimon.arrays import Array
-from parsimon.data.discrete_table import DiscreteTable, State, check_weights, encode
+from parsimon.data.discrete_table import DiscreteTable, State, check_weights
 from parsimon.errors import ParsimonError
 from parsimon.estimators.estimator import Estimator, documented
 from parsimon.tasks.networks.model import NetworkModel
@@ -36,13 +36,15 @@ class MarkovNetwork(NetworkOptions, Estimator):
         tend to be in their first states or both in their second.
     n_edges_ : int
     categories_ : list of arrays
-        The states of each column, sorted.
+        The states of each column, sorted; of numbers in bins, the names of the bins.
+    bins_ : dict
+        Of every column that was cut into bins, the upper ends of all bins but the last.
     feature_names_in_, n_features_in_
         The columns.
     alpha_ : float
     path_ : NetworkPath or None
-        `alphas`, `scores` and `n_edges` of the path, if alpha was chosen; `complete` is False if the time limit has
-        ended it.
+        `alphas`, `scores` and `n_edges` of the path, if alpha was chosen. `end` says what has ended it: patience, the
+        weakest strength, the time limit or belief propagation.
     stability_ : dict or None
         Of every pair of columns the share of halves on which it has an edge.
     score_method_ : {"pseudo-likelihood", "bethe", "exact"}
@@ -74,11 +76,17 @@ class MarkovNetwork(NetworkOptions, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learns from the rows of a table: a data frame, an array or a list of rows, of discrete columns.
 
-        Cells are strings, whole numbers or booleans. `sample_weight` says how often each row counts; `y` is ignored.
+        Cells are strings, whole numbers or booleans; with `bins`, any numbers; with `missing`, also None and NaN.
+        `sample_weight` says how often each row counts; `y` is ignored.
         """
         self.check()
-        table = DiscreteTable.learn(X, max_states=self.max_states)
-        self._fit(Counted(table, check_weights(sample_weight, len(table))))
+        table = DiscreteTable.learn(
+            X, max_states=self.max_states, drop=tuple(self.drop), bins=self.bins, missing=self.missing
+        )
+        counts = check_weights(sample_weight, len(table) + table.dropped)
+        if counts is not None and table.rows is not None:
+            counts = counts[table.rows]
+        self._fit(Counted(table, counts))
         self._frame = hasattr(X, "iloc")
         return self
 
@@ -91,7 +99,8 @@ class MarkovNetwork(NetworkOptions, Estimator):
     def conditional(self, evidence: Mapping[str, Any]) -> dict[str, dict[Any, float]]:
         """The probability of every state of the other columns, given the states of some.
 
-        `evidence` maps names to states. Whether belief propagation has converged is in `converged_`.
+        `evidence` maps names to states, or to numbers in columns that were cut into bins. Whether belief propagation
+        has converged is in `converged_`.
         """
         model: NetworkModel = self._fitted()
         found = model.marginals(evidence, inference=self.inference, threads=self.n_threads)
@@ -144,7 +153,7 @@ class MarkovNetwork(NetworkOptions, Estimator):
     def score_samples(self, X: Any, *, method: str | None = None) -> Array:
         """The log-likelihood of every row, as `score` has it."""
         model: NetworkModel = self._fitted()
-        codes = encode(X, model.names, model.categories)
+        codes = model.encode(X)
         return model.log_likelihood(codes, method or self.score_method_, threads=self.n_threads)
 
     # ---- the graph -----------------------------------------------------------------------------------------
@@ -188,6 +197,7 @@ class MarkovNetwork(NetworkOptions, Estimator):
         self.feature_names_in_ = np.array(model.names, dtype=object)
         self.n_features_in_ = len(model.names)
         self.categories_ = [np.array(states, dtype=_dtype(states)) for states in model.categories]
+        self.bins_ = {name: np.array(edges) for name, edges in model.bins.items()}
         self.edges_ = [(model.names[u], model.names[v]) for u, v in model.edges.tolist()]
         self.edge_weights_ = model.strengths
         self.n_edges_ = len(model.edges)

@@ -16,6 +16,15 @@ SCORES = {
     "exact": "log-likelihood",
 }
 
+ENDS = {
+    "patience": "until graphs got no better",
+    "weakest strength": "down to the weakest",
+    "time": "until time ran out",
+    "inference": "until belief propagation failed",
+}
+
+LISTED = 6  # names of columns in a line
+
 
 def summary_text(record: Mapping[str, Any]) -> str:
     """A summary of a network, and how it was learnt."""
@@ -35,9 +44,17 @@ def learning_facts(record: Mapping[str, Any]) -> list[tuple[str, str]]:
         dropped = training.get("dropped")
         note = f" ({dropped:,} with missing values left out)" if dropped else ""
         pairs.append(("learnt from", f"{training['rows']:,} rows{note}"))
+    if record.get("left_out"):
+        pairs.append(("left out", listed(record["left_out"])))
+    if record.get("bins"):
+        pairs.append(("in bins", listed(list(record["bins"]))))
     if training.get("alpha") is not None:
         by = f", by {training['chosen_by']}" if training.get("chosen_by") else ""
         pairs.append(("strength", f"{training['alpha']:.4g}{by}"))
+    if record.get("path"):
+        path = record["path"]
+        hint = ", which is the best; a smaller --alpha-min-ratio may find a better one" * path["cut_off"]
+        pairs.append(("path", f"{path['strengths']:,} strengths, {ENDS[path['end']]}{hint}"))
     if record.get("stability"):
         share = (
             f"{record['stability']['threshold']:.0%} of {record['stability']['halves']} halves of the rows"
@@ -51,6 +68,16 @@ def learning_facts(record: Mapping[str, Any]) -> list[tuple[str, str]]:
             )
         )
     return pairs
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are.
+
+    >>> listed(["a", "b"]), listed(list("abcdefgh"))
+    ('a, b', 'a, b, c, d, e, f and 2 more')
+    """
+    more = len(names) - LISTED
+    return ", ".join(names[:LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def edges_table(edges: Sequence[Edge], top: int | None = None, hint: str = "") -> str:

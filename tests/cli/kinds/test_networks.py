@@ -268,3 +268,33 @@ def test_neither_scikit_learn_nor_rich_is_imported(table: Path) -> None:
 )
 def test_options_that_would_do_nothing_are_refused(run, table, flags, sentence):
     refused(run("train", "network", table, *flags), sentence)
+
+
+def test_columns_dropped_numbers_in_bins_and_missing_values(run: Any, shell: Any, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    age = random.normal(40, 12, 400)
+    cells = [
+        [i, f"{a:.2f}", "" if i % 9 == 0 else f"{2 * a + e:.1f}", s]
+        for i, (a, e, s) in enumerate(
+            zip(age.tolist(), random.normal(size=400), random.choice(["f", "m"], 400), strict=True)
+        )
+    ]
+    path = write_csv(tmp_path / "t.csv", cells, names=["id", "age", "income", "sex"])
+    refused(run("train", "network", path), "the value of 'income' is missing", "--missing state")
+    refused(run("train", "network", path, "--missing", "state"), "--bins 4", "--drop age")
+    refused(run("train", "network", path, "--drop", "ag"), "no column 'ag' to drop; did you mean 'age'?")
+    flags = ("--drop", "id", "--bins", 3, "--missing", "state")
+    record = learnt(run, path, *flags)
+    assert [(e["first"], e["second"]) for e in record["details"]["strongest"]] == [("age", "income")]
+    assert record["details"]["left_out"] == ["id"]
+    assert len(record["details"]["bins"]["age"]) == 2
+    assert record["details"]["states"]["income"][-1] == "missing"
+    text = run("inspect", tmp_path / "learnt.model").stdout
+    assert "left out     id" in text
+    assert "in bins      age, income" in text
+    drawn = run("sample", tmp_path / "learnt.model", "-n", 5, "--given", "age=70.5").stdout.splitlines()
+    assert drawn[0] == "age,income,sex"
+    assert all(line.startswith("> ") for line in drawn[1:])
+    few = learnt(run, path, *flags[:4], "--missing", "drop")
+    assert few["training"]["dropped"] == 45
+    assert few["training"]["rows"] == 355

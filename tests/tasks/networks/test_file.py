@@ -100,7 +100,7 @@ def chosen_file() -> bytes:
         lambda h, t: h["path"].update(alphas=["a"] * 4),
         lambda h, t: h["path"].update(best=4),
         lambda h, t: h["path"].update(best=-1),
-        lambda h, t: h["path"].update(complete="yes"),
+        lambda h, t: h["path"].update(end="yes"),
         lambda h, t: h.update(stability=[]),
         lambda h, t: h["stability"].update(halves=5),
         lambda h, t: h["stability"].update(halves=0),
@@ -127,3 +127,29 @@ def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
     save_model(DocumentModel(("a", "b"), ("w",), [[1.0]], [0.0]), tmp_path / "d")
     with pytest.raises(ParsimonError, match="is a document model, but a network model is needed here"):
         MarkovNetwork.load(tmp_path / "d")
+
+
+@cache
+def binned_file() -> bytes:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    return dump_model(MarkovNetwork(5.0, bins=3, drop=["x1"]).fit(X).model_)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda h, t: h.pop("bins"),
+        lambda h, t: h.update(bins=[]),
+        lambda h, t: h["bins"].update(x1=[1.0, 2.0]),
+        lambda h, t: h["bins"].update(x0=[1.0]),
+        lambda h, t: h["bins"].update(x0=[2.0, 1.0]),
+        lambda h, t: h["bins"].update(x0=["1", "2"]),
+        lambda h, t: h.pop("left_out"),
+        lambda h, t: h.update(left_out="x1"),
+        lambda h, t: h.update(left_out=[1]),
+    ],
+)
+def test_damaged_bins_are_refused(change: Any) -> None:
+    parse_model(changed(binned_file(), lambda h, t: None))
+    with pytest.raises(ParsimonError, match="the model is damaged"):
+        parse_model(changed(binned_file(), change))

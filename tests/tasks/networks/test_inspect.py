@@ -15,6 +15,7 @@ def test_the_summary() -> None:
     assert (told["kind"], told["variables"], told["edges"]) == ("network", 6, len(model.edges))
     assert told["candidate_edges"] == 15
     assert told["stability"] is None
+    assert told["path"] is None
     training = told["training"]
     assert (training["alpha"], training["loss"], training["score_method"]) == (5.0, "log", "exact")
     assert training["rows"] == 1500
@@ -25,3 +26,13 @@ def test_the_summary_of_stable_edges() -> None:
     model = MarkovNetwork(20.0, stability=3).fit(chain().X[:200]).model_
     told = json.loads(json.dumps(summary(model)))
     assert told["stability"] == {"halves": 3, "wanted": 3, "threshold": 0.75}
+
+
+def test_the_summary_of_a_path() -> None:
+    model = MarkovNetwork("ebic", n_alphas=4, alpha_min_ratio=0.3).fit(chain().X).model_
+    assert summary(model)["path"] == {
+        "criterion": "-pseudo-EBIC, gamma 0.5",
+        "strengths": 4,
+        "end": "weakest strength",
+        "cut_off": True,
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -80,7 +81,7 @@ def sample(model: str, rows: int, given: Sequence[str], random_state: int, targe
 
 
 def _given(network: NetworkModel, text: str) -> tuple[str, object]:
-    """COLUMN=STATE; a state that is a number may be written as one."""
+    """COLUMN=STATE; a state that is a number may be written as one, and so may any number in a column with bins."""
     column, equals, written = text.partition("=")
     if not equals:
         raise ParsimonError(f"--given {text!r} has no '='; write COLUMN=STATE.")
@@ -88,4 +89,7 @@ def _given(network: NetworkModel, text: str) -> tuple[str, object]:
         for state in network.categories[network.names.index(column)]:
             if str(state) == written:
                 return column, state
+        if column in network.bins:
+            with suppress(ValueError):
+                return column, float(written)
     return column, written  # which the network refuses, saying which states there are

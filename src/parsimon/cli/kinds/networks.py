@@ -16,6 +16,7 @@ from parsimon.tasks.networks.options import NetworkOptions
 from parsimon.tasks.options import FILES, READING, RUNNING
 
 if TYPE_CHECKING:
+    from parsimon.data.csv_tables import CsvTable
     from parsimon.data.discrete_table import DiscreteTable
     from parsimon.tasks.networks.model import NetworkModel
     from parsimon.tasks.networks.training import Counted, NetworkTraining
@@ -53,11 +54,11 @@ class Networks(Kind["NetworkModel"]):
             help="The first line has the column names.",
         ),
         option(
-            "--missing",
+            "--drop",
             section=READING,
-            type=click.Choice(["refuse", "drop"]),
-            default="refuse",
-            help="What to do with rows that have an empty cell, ?, NA, NaN or NULL.",
+            multiple=True,
+            metavar="COLUMN",
+            help="A column to leave out (may be repeated).",
         ),
         option(
             "--top",
@@ -72,9 +73,9 @@ class Networks(Kind["NetworkModel"]):
     help = """Learn which columns of TABLE depend on each other: a sparse Markov network.
 
     TABLE has one row per line, with commas, tabs or semicolons between cells, and column names in the first line. Its
-    columns are discrete: names, classes, yes and no, small whole numbers. Two columns have an edge if they depend on
-    each other given all the others; weak dependencies are left out by an L1 penalty (binary columns) or a group lasso
-    with a group for every edge.
+    columns are discrete: names, classes, yes and no, small whole numbers; --bins cuts measurements into bins. Two
+    columns have an edge if they depend on each other given all the others; weak dependencies are left out by an L1
+    penalty (binary columns) or a group lasso with a group for every edge.
     """
     examples = """
 \b
@@ -82,6 +83,7 @@ Examples:
   parsimon train network survey.csv
   parsimon train network survey.csv -m survey.model --draw survey.png
   parsimon train network survey.csv --alpha cv --edges survey.tsv
+  parsimon train network survey.csv --drop id --bins 4 --missing state
   parsimon train network survey.csv --stability 50 --draw survey.svg
   parsimon sample survey.model -n 1000 > made.csv
 """
@@ -103,23 +105,20 @@ Examples:
             check_ending(job["draw"])
         training = NetworkTraining(**self.known(job))
         check_strength(job, training)
-        dropped: list[int] = []
 
         def read(source: str) -> Counted:
             csv = read_table(
                 source,
                 separator=SEPARATORS.get(job["separator"]),
                 header=job["header"],
-                missing=job["missing"],
+                missing=training.missing,
                 encoding=job["encoding"],
+                drop=training.drop,
+                bins=training.bins,
             )
-            dropped.append(csv.dropped)
-            return Counted(discrete(csv, source, training.max_states))
+            return Counted(discrete(csv, source, training))
 
-        def complete(model: NetworkModel) -> NetworkModel:
-            return replace(model, info={**model.info, "dropped": dropped[0]})
-
-        return Plan(training, read, complete=complete)
+        return Plan(training, read)
 
     def write_more(self, job: Asked, model: NetworkModel) -> None:
         """The drawing and the list of edges."""
@@ -190,6 +189,8 @@ Examples:
             states = zip(model.names, model.categories, strict=True)
             details = {
                 "states": {name: list(each) for name, each in states},
+                "bins": {name: list(edges) for name, edges in model.bins.items()},
+                "left_out": list(model.left_out),
                 "strongest": [asdict(edge) for edge in edges[:top]],
                 "path": None if model.path is None else model.path.to_dict(),
             }
@@ -216,15 +217,22 @@ def check_strength(job: Asked, training: NetworkTraining) -> None:
         refuse_idle(job, ["stability_threshold"], "stability selection", "--stability N")
 
 
-def discrete(csv: Any, source: str, max_states: int) -> DiscreteTable:
+def discrete(csv: CsvTable, source: str, training: NetworkTraining) -> DiscreteTable:
     """The cells as states, each column's by its name."""
     from parsimon.data.discrete_table import DiscreteTable
 
     try:
-        return DiscreteTable.learn(csv.rows, names=csv.names, max_states=max_states)
+        table = DiscreteTable.learn(
+            csv.rows,
+            names=csv.names,
+            max_states=training.max_states,
+            bins=training.bins,
+            missing=training.missing,
+        )
     except ParsimonError as error:
         name = "standard input" if source == "-" else source
         raise ParsimonError(f"{name}: {error}") from None
+    return replace(table, left_out=tuple(training.drop), dropped=csv.dropped)
 
 
 def edges_file(model: NetworkModel) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parsimon.arrays import IntArray
-from parsimon.forms import list_of, number, one_of, text, wrong
+from parsimon.data.discrete_table import MISSING_STATE, Bins, State
+from parsimon.forms import list_of, mapping, number, one_of, text, wrong
 from parsimon.tasks import naming
 from parsimon.tasks.info import measure, setting, size
 from parsimon.tasks.networks.model import NetworkModel, NetworkPath, Stability
@@ -42,6 +44,8 @@ def take_apart(model: NetworkModel) -> tuple[Header, Tensors]:
         "inference": model.inference,
         "path": None if model.path is None else model.path.to_dict(),
         "stability": None,
+        "bins": {name: list(edges) for name, edges in model.bins.items()},
+        "left_out": list(model.left_out),
     }
     tensors: Tensors = {"edges": model.edges}
     if stable is not None:
@@ -76,6 +80,8 @@ def put_together(header: Header, tensors: Tensors) -> NetworkModel:
         one_of(*INFERENCES)(header["inference"], "inference"),
         None if header["path"] is None else NetworkPath.from_dict(header["path"]),
         _stability(header["stability"], tensors, len(names)),
+        _bins(header["bins"], names, categories),
+        tuple(list_of(text)(header["left_out"], "left_out")),
     )
     if len(weights) != model.n_features:
         raise ValueError("there are not as many weights as features")
@@ -89,6 +95,18 @@ def _state(value: Any, place: str) -> str | int | float:
     if not isinstance(value, int):
         raise wrong(value, place, "a text, a whole number, true or false")
     return value
+
+
+def _bins(bins: Any, names: tuple[str, ...], categories: tuple[tuple[State, ...], ...]) -> Bins:
+    """Ascending edges, one fewer than the variable has states, apart from that of missing values."""
+    found = mapping(list_of(number))(bins, "bins")
+    for name, edges in found.items():
+        if name not in names:
+            raise ValueError("there are bins of no variable")
+        n_bins = len([state for state in categories[names.index(name)] if state != MISSING_STATE])
+        if len(edges) != n_bins - 1 or any(low >= high for low, high in pairwise(edges)):
+            raise ValueError("the edges of bins do not ascend, or are too many or too few")
+    return {name: tuple(map(float, edges)) for name, edges in found.items()}
 
 
 def _edges(edges: Any, arity: list[int]) -> IntArray:

@@ -17,6 +17,9 @@ def summary(model: NetworkModel) -> dict[str, Any]:
         "variables": len(model.names),
         "edges": len(model.edges),
         "candidate_edges": model.info.get("candidate_edges"),
+        "left_out": list(model.left_out),
+        "bins": {name: list(edges) for name, edges in model.bins.items()},
+        "path": None if model.path is None else model.path.summary(),
         "stability": None if stable is None else stable.to_dict(),
         "training": {
             "alpha": model.alpha,

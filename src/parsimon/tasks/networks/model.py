@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from parsimon.arrays import Array, BoolArray, IntArray
-from parsimon.data.discrete_table import State, plain, unknown_state
+from parsimon.data.discrete_table import Bins, State, code_of, encode, plain, unknown_state
 from parsimon.designs.mrf import MRFDesign
 from parsimon.errors import ParsimonError, nearest
 from parsimon.structures.belief_propagation import BeliefPropagation
@@ -37,6 +38,15 @@ class Edge:
     stability: float | None = None
 
 
+class PathEnd(Enum):
+    """What ended a path; the values are in model files."""
+
+    PATIENCE = "patience"  # so many graphs in a row were no better
+    WEAKEST = "weakest strength"
+    TIME = "time"  # the time limit, or Ctrl-C
+    BROKEN = "inference"  # belief propagation no longer gave directions of descent
+
+
 @dataclass(frozen=True, eq=False)
 class NetworkPath:
     """Falling strengths, with a score of each (the larger, the better) and how many edges it leaves."""
@@ -46,7 +56,17 @@ class NetworkPath:
     n_edges: IntArray  # −1 where time ran out before they were counted
     criterion: str  # what the scores are
     best: int
-    complete: bool = True  # False if the time limit has ended it
+    end: PathEnd = PathEnd.PATIENCE
+
+    @property
+    def complete(self) -> bool:
+        """False if the time limit or Ctrl-C has ended it."""
+        return self.end is not PathEnd.TIME
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the last strength is the best and the path has more to come, so that a weaker one may be better."""
+        return self.end is PathEnd.WEAKEST and self.best == len(self.alphas) - 1
 
     @property
     def alpha(self) -> float:
@@ -61,21 +81,30 @@ class NetworkPath:
             "n_edges": self.n_edges.tolist(),
             "criterion": self.criterion,
             "best": self.best,
-            "complete": self.complete,
+            "end": self.end.value,
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """How many strengths were tried, and why no more."""
+        return {
+            "criterion": self.criterion,
+            "strengths": len(self.alphas),
+            "end": self.end.value,
+            "cut_off": self.cut_off,
         }
 
     @classmethod
     def from_dict(cls, header: Mapping[str, Any]) -> NetworkPath:
         """From a model file, or a `ValueError` or `KeyError` that says what is wrong."""
         alphas, scores = np.array(header["alphas"], np.float64), np.array(header["scores"], np.float64)
-        n_edges, best, complete = np.array(header["n_edges"], np.int64), header["best"], header["complete"]
+        n_edges, best, end = np.array(header["n_edges"], np.int64), header["best"], PathEnd(header["end"])
         if alphas.ndim != 1 or not alphas.shape == scores.shape == n_edges.shape:
             raise ValueError("strengths, scores and numbers of edges must be lists of the same length")
         if not isinstance(best, int) or not 0 <= best < len(alphas):
             raise ValueError("the best strength is not one of the path")
-        if not isinstance(complete, bool) or not np.all(np.isfinite(alphas)):
-            raise ValueError("a path has strengths that are no numbers, or does not say if it is complete")
-        return cls(alphas, scores, n_edges, str(header["criterion"]), best, complete)
+        if not np.all(np.isfinite(alphas)):
+            raise ValueError("a path has strengths that are no numbers")
+        return cls(alphas, scores, n_edges, str(header["criterion"]), best, end)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +172,8 @@ class NetworkModel:
     inference: str = "bp"
     path: NetworkPath | None = None  # how alpha was chosen
     stability: Stability | None = None
+    bins: Bins = field(default_factory=dict)  # of variables that were numbers
+    left_out: tuple[str, ...] = ()  # columns of the table that are no variables
 
     # ---- what it is made of --------------------------------------------------------------------------------
 
@@ -231,15 +262,18 @@ class NetworkModel:
         return self.names.index(variable)
 
     def known(self, evidence: Evidence | None) -> IntArray:
-        """The numbers of the states that are given, −1 where none is."""
+        """The numbers of the states that are given (or of the bins of numbers), −1 where none is."""
         out = np.full(len(self.names), -1)
         for name, state in (evidence or {}).items():
             v, states = self.number(name), self.categories[self.number(name)]
-            state = plain(state)
-            if state not in states:
-                raise ParsimonError(unknown_state(name, state, states))
-            out[v] = states.index(state)
+            out[v] = code_of(state, states, self.bins.get(name))
+            if out[v] < 0:
+                raise ParsimonError(unknown_state(name, plain(state), states))
         return out
+
+    def encode(self, X: Any) -> IntArray:
+        """The rows of a table as numbers of states."""
+        return encode(X, self.names, self.categories, bins=self.bins, left_out=self.left_out)
 
     def _field(self, evidence: Evidence | None, inference: str, threads: int) -> tuple[PairwiseMRF, MRFParts]:
         """The structure, and scores under which what is given is certain."""

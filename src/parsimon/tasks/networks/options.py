@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from parsimon.tasks.options import (
     STOPPING,
     TrainingOptions,
     changed,
+    excerpt,
     option,
 )
 
@@ -24,6 +26,7 @@ CRITERIA = ("bic", "ebic", "cv")
 LOSSES = ("pseudo-likelihood", "log")
 INFERENCES = ("bp", "exact")
 PENALTIES = ("auto", "l1", "group")
+MISSING = ("refuse", "drop", "state")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -81,7 +84,11 @@ class NetworkOptions(TrainingOptions):
         metavar="SHARE",
     )
     patience: int = option(
-        5, "End the path after N strengths in a row without improvement.", LEARNING, least=1
+        5,
+        "End the path after N different graphs in a row without improvement. Strengths that leave the same edges are "
+        "one graph.",
+        LEARNING,
+        least=1,
     )
     stability: int | None = option(
         None,
@@ -97,6 +104,24 @@ class NetworkOptions(TrainingOptions):
         above=0,
         most=1,
         metavar="SHARE",
+    )
+    drop: Sequence[str] = option(
+        (), "Names of columns to leave out.", READING, lasting=False, from_python_only=True
+    )
+    bins: int | None = option(
+        None,
+        "Cut columns of numbers with fractions, or with more than N distinct values, into N bins with about as many "
+        "rows in each. The model keeps the bins for new data.",
+        READING,
+        least=2,
+        lasting=False,
+    )
+    missing: str = option(
+        "refuse",
+        "Missing values: 'refuse' them; 'drop' rows that have one; or 'state', being missing is a state of the column.",
+        READING,
+        choices=MISSING,
+        lasting=False,
     )
     max_states: int = option(
         50, "Refuse columns with more than N distinct values.", READING, least=2, lasting=False
@@ -118,6 +143,8 @@ class NetworkOptions(TrainingOptions):
     def check(self) -> None:
         """Refuses invalid values in one sentence."""
         super().check()
+        if isinstance(self.drop, str) or not all(isinstance(name, str) for name in self.drop):
+            raise ParsimonError(f"drop must be a list of names of columns, not {excerpt(self.drop)}.")
         if self.strength is None and isinstance(self.penalty, str):
             raise ParsimonError(
                 "alpha is None, which leaves the strength to a penalty object; give a number, or such a penalty."

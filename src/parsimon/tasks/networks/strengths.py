@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,7 +14,7 @@ from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.solvers import Weights
 from parsimon.tasks.networks.criterion import criterion, effective_parameters
-from parsimon.tasks.networks.model import NetworkPath
+from parsimon.tasks.networks.model import NetworkPath, PathEnd
 
 if TYPE_CHECKING:
     from parsimon.problem import InMemoryProblem
@@ -39,7 +39,8 @@ def by_criterion(
     gamma = training.gamma if extended else 0.0
     known: dict[bytes, float] = {}
     scores: list[float] = []
-    n_edges, weights, best, complete = [], [], 0, True
+    graphs: list[bytes] = []
+    n_edges, weights, best, end = [], [], 0, PathEnd.BROKEN
     for number, (alpha, _, result) in enumerate(training.along(task, alphas, run), 1):
         complete = not result.status.stopped_early
         edges = task.edges_of(result.weights)
@@ -48,26 +49,44 @@ def by_criterion(
             problem = judge.problem(task, alpha)
             score = _judged(judge, task, problem, edges, result.weights, gamma, run, number)
             complete = score is not None
-        if not complete and scores:  # an unfinished fit is left out
-            break
+        if not complete:
+            end = PathEnd.TIME
+            if scores:  # an unfinished fit is left out
+                break
         if score is None:  # except the first, so that there is at least one
             score = _score(judge, task, judge.problem(task, alpha), edges, result.weights, gamma)
         known[edges.tobytes()] = score
         scores.append(score)
+        graphs.append(edges.tobytes())
         n_edges.append(len(edges))
         weights.append(result.weights)
         best = _last_best(scores)
-        if not complete or len(scores) > best + training.patience:
+        if not complete:
             break
+        if _since(graphs, best) >= training.patience:
+            end = PathEnd.PATIENCE
+            break
+        if number == len(alphas):
+            end = PathEnd.WEAKEST
     kind = "pseudo-" if judge.loss == "pseudo-likelihood" else ""
     name = f"-{kind}EBIC, gamma {gamma:g}" if extended else f"-{kind}BIC"
-    path = NetworkPath(alphas[: len(scores)], np.array(scores), np.array(n_edges), name, best, complete)
+    path = NetworkPath(alphas[: len(scores)], np.array(scores), np.array(n_edges), name, best, end)
     return path, weights[best]
 
 
 def _last_best(scores: list[float]) -> int:
     """The place of the best score, and the last of equals."""
     return len(scores) - 1 - int(np.argmax(scores[::-1]))
+
+
+def _since(graphs: Sequence[Hashable], best: int) -> int:
+    """How many other graphs have followed that of the best strength: a strength that leaves the same edges as another
+    is no further attempt.
+
+    >>> _since(["a", "b", "b", "b", "c", "b"], best=0)
+    2
+    """
+    return len(set(graphs[best + 1 :]) - {graphs[best]})
 
 
 def _judged(
@@ -119,28 +138,28 @@ def by_folds(training: NetworkTraining, task: NetworkTask, run: Run) -> tuple[Ne
     if n < training.cv:
         raise ParsimonError(f"cv is {training.cv}, but there are only {n} rows; give fewer folds.")
     alphas = _alphas(training, task, run)
-    scores, complete = _held_out(training, task, alphas, run)
+    scores, end = _held_out(training, task, alphas, run)
     weights: list[Weights] = []
     for _, _, result in training.along(task, alphas[: len(scores)], run):
         if result.status.stopped_early:
-            complete = False
+            end = PathEnd.TIME
             if weights:
                 break
         weights.append(result.weights)
-    if complete:  # unless belief propagation has ended it
-        scores = scores[: len(weights)]
+    if end is not PathEnd.TIME and len(weights) < len(scores):
+        scores, end = scores[: len(weights)], PathEnd.BROKEN
     best = int(np.argmax(scores))
     n_edges = np.full(len(scores), -1)
     n_edges[: len(weights)] = [len(task.edges_of(each)) for each in weights[: len(scores)]]
     name = "held-out log pseudo-likelihood a row"
-    path = NetworkPath(alphas[: len(scores)], np.array(scores), n_edges, name, best, complete)
+    path = NetworkPath(alphas[: len(scores)], np.array(scores), n_edges, name, best, end)
     return path, weights[min(best, len(weights) - 1)]
 
 
 def _held_out(
     training: NetworkTraining, task: NetworkTask, alphas: Array, run: Run
-) -> tuple[list[float], bool]:
-    """The score of each strength until they get no better; and whether there was time for that."""
+) -> tuple[list[float], PathEnd]:
+    """The score of each strength until they get no better; and what has ended that."""
     fold = np.random.default_rng(training.seed).permutation(np.arange(len(task.table)) % training.cv)
     splits = [
         (task.part(np.flatnonzero(fold != k)), task.part(np.flatnonzero(fold == k)))
@@ -152,21 +171,26 @@ def _held_out(
         for k, (rows, _) in enumerate(splits, 1)
     ]
     scores: list[float] = []
+    graphs: list[tuple[bytes, ...]] = []  # of all folds
     for fits in zip(*paths, strict=False):  # one may end early
         complete = not any(result.status.stopped_early for _, _, result in fits)
         if not complete and scores:  # an unfinished fit is left out
-            return scores, False
+            return scores, PathEnd.TIME
         total = 0.0
+        of_folds = []
         for (rows, held), (_, _, result) in zip(splits, fits, strict=True):
-            model = training.model(rows, result.weights, rows.edges_of(result.weights))
+            edges = rows.edges_of(result.weights)
+            of_folds.append(edges.tobytes())
+            model = training.model(rows, result.weights, edges)
             of_rows = model.log_likelihood(held.table.codes, "pseudo-likelihood", threads=training.n_threads)
             total += float(np.sum(of_rows if held.counts is None else of_rows * held.counts))
         scores.append(total / task.n_rows)
+        graphs.append(tuple(of_folds))
         if not complete:
-            return scores, False
-        if len(scores) > int(np.argmax(scores)) + training.patience:
-            break
-    return scores, True
+            return scores, PathEnd.TIME
+        if _since(graphs, int(np.argmax(scores))) >= training.patience:
+            return scores, PathEnd.PATIENCE
+    return scores, PathEnd.WEAKEST if len(scores) == len(alphas) else PathEnd.BROKEN
 
 
 def _alphas(training: NetworkTraining, task: NetworkTask, run: Run) -> Array:

@@ -325,9 +325,16 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
     def model(self, task: NetworkTask, weights: Weights, edges: IntArray) -> NetworkModel:
         """The network with some of the edges."""
         kept = task.uncentred(weights, edges)
-        names, categories = task.table.names, task.table.categories
+        table = task.table
         return NetworkModel(
-            names, categories, task.edges[edges], kept, loss=self.loss, inference=self.inference
+            table.names,
+            table.categories,
+            task.edges[edges],
+            kept,
+            loss=self.loss,
+            inference=self.inference,
+            bins=table.bins,
+            left_out=table.left_out,
         )
 
     def _penalty(self, arity: IntArray, edges: IntArray, bounds: IntArray) -> Any:
@@ -349,6 +356,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
             "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
             "random_state": self.seed,
             "rows": len(task.table),
+            "dropped": data.table.dropped,
             "candidate_edges": len(task.edges),
             "score": float(np.average(of_rows, weights=data.counts)),
             **result.to_dict(),
