@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
@@ -61,6 +62,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--targets", help=f"objectives to time, separated by commas (default: {TARGETS})")
     p.add_argument("--copies", type=int, default=20, help="how often the test file is repeated for labelling")
     p.add_argument("--limit", type=float, default=900.0, help="seconds for one training (default: 900)")
+    p.add_argument(
+        "--growth-iterations", type=int, default=120, metavar="N", help="of every size (default: 120)"
+    )
     p.add_argument("--crfsuite-iterations", type=int, default=150, metavar="N", help="(default: 150)")
     p.add_argument("--crfpp-iterations", type=int, default=43, metavar="N", help="(default: 43)")
     p.add_argument(
@@ -202,7 +206,8 @@ def measure(options: argparse.Namespace, parts: list[str], work: Path) -> None:
             )
             tables[part], results[part] = labelling.report(tokens, rates), labelling.as_json(tokens, rates)
         elif part == "growth":
-            grown = growth.measure(Parsimon("all", None, options.parsimon), task, options.repeats, say)
+            fixed = replace(task, max_iter=task.max_iter or options.growth_iterations)
+            grown = growth.measure(Parsimon("all", None, options.parsimon), fixed, options.repeats, say)
             tables[part], results[part] = growth.report(grown), growth.as_json(grown)
         else:
             results[part] = startup.measure(options.parsimon, max(options.repeats, 3))

@@ -156,10 +156,10 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("features must be of pairs of labels", lambda: core.lay_out(step_map(), ints(0), -3, False, 1)),
     ("features must be of pairs of labels", lambda: core.lay_out(step_map(), ints(0), HUGE, False, 1)),
     # Screening
-    ("a batch is a map and marginals", lambda: core.screen_nodes([(None, zeros(5, 3))], 0.1, 1)),  # type: ignore[list-item]
+    ("a batch is a map and marginals", lambda: core.screen_nodes([(None, zeros(5, 3), [])], 0.1, 1)),  # type: ignore[list-item]
     (
         "the maps of all batches must have the same features",
-        lambda: core.screen_nodes([(token_map(), zeros(5, 3)), (step_map(), zeros(1, 9))], 0.1, 1),
+        lambda: core.screen_nodes([(token_map(), zeros(5, 3), []), (step_map(), zeros(1, 9), [])], 0.1, 1),
     ),
     ("a batch is a map of steps and a chain", lambda: core.screen_pairs([screened(map=None)], 0.1, 1)),
     ("a batch is a map of steps and a chain", lambda: core.screen_pairs([screened(chain=None)], 0.1, 1)),

@@ -15,11 +15,13 @@
 #include "chains/tree_decoding_body.hpp"
 #include "kernels/screen_body.hpp"
 #include "chains/window_body.hpp"
+#include "kernels/tall_matrix_body.hpp"
 #include "kernels/quadratic_descent_body.hpp"
 // clang-format on
 
 constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
                         scores,
+                        scores_from_rows,
                         pullback,
                         chain_marginals,
                         chain_variances,
@@ -35,5 +37,11 @@ constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
                         screen_pairs,
                         screen_nodes,
                         descend,
+                        quadratic_rows,
+                        tall_times,
+                        tall_transposed_times,
+                        tall_gram,
+                        take_pair,
+                        pseudo_gradient,
                         dot,
                         exponentials};
