@@ -13,6 +13,12 @@ TallMatrix tall(const In2<double>& rows) {
     return {static_cast<int64_t>(rows.shape(0)), static_cast<int64_t>(rows.shape(1)), rows.data()};
 }
 
+// Memory that is not filled first: the threads that write to it touch it, and nobody else.
+double* unfilled(size_t n) { return new double[n]; }
+Out<double> owned(double* values, std::initializer_list<size_t> shape) {
+    return Out<double>(values, shape, nb::capsule(values, [](void* p) noexcept { delete[] static_cast<double*>(p); }));
+}
+
 }  // namespace
 
 void bind_quadratic(nb::module_& m) {
@@ -48,16 +54,17 @@ void bind_quadratic(nb::module_& m) {
                     "the columns in use are pairs of those there are");
             for (size_t i = 0; i < n; ++i)
                 require(chosen(i) >= 0 && chosen(i) < static_cast<int64_t>(pairs.shape(0)), "no such feature");
-            std::vector<double> columns(n * rank), projected(n * rank), curvature(n);
+            double *columns = unfilled(n * rank), *projected = unfilled(n * rank), *curvature = unfilled(n);
+            const nb::object out = nb::make_tuple(owned(columns, {n, rank}), owned(projected, {n, rank}),
+                                                  owned(curvature, {n}));
             {
                 nb::gil_scoped_release free;
                 kernels().quadratic_rows(tall(pairs), chosen.data(), used, inverse.data(), least,
                                          {static_cast<int64_t>(n), static_cast<int64_t>(rank), diagonal.data(),
-                                          columns.data(), projected.data(), curvature.data()},
+                                          columns, projected, curvature},
                                          threads);
             }
-            return nb::make_tuple(to_numpy(std::move(columns), {n, rank}), to_numpy(std::move(projected), {n, rank}),
-                                  to_numpy(std::move(curvature)));
+            return out;
         },
         "pairs"_a, "chosen"_a, "used"_a, "diagonal"_a, "inverse"_a, "least"_a, "threads"_a,
         "W, W times the inverse, and the diagonal of D minus their product, of the chosen rows of pairs.");
