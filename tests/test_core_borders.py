@@ -191,27 +191,30 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
         "the maps must have the same features",
         lambda: core.restrict_maps([token_map(), step_map()], longs(0), 1),
     ),
-    ("features must be ascending", lambda: core.restrict_maps([token_map()], longs(1, 0), 1)),
+    (
+        "features must be ascending and within the map",
+        lambda: core.restrict_maps([token_map()], longs(1, 0), 1),
+    ),
     # Passes over batches, and quadratic models
     (
-        "the map of tokens must have a row a token",
+        "the map of tokens must have a row a token and a column a label",
         lambda: core.LogLossPass([(step_map(), step_map(), step_map(), chain(), ints(*GOLD))], 1),
     ),
     (
-        "the map of label pairs must have a row a matrix",
+        "the map of label pairs must have a row a matrix and a column a pair",
         lambda: core.LogLossPass([(token_map(), token_map(), step_map(), chain(), ints(*GOLD))], 1),
     ),
     ("a label is out of range", lambda: loss_pass(ints(0, 0, -1, 0, 0))),
     ("there must be one weight a feature", lambda: loss_pass().evaluate(zeros(1), False, False, 1)),
     ("there must be marginals of every batch", lambda: loss_pass().diagonal([], 1)),
-    ("marginals must be tokens", lambda: loss_pass().diagonal([zeros(4, 3)], 1)),
+    ("marginals must be tokens × labels", lambda: loss_pass().diagonal([zeros(4, 3)], 1)),
     ("no such feature", lambda: core.quadratic_rows(zeros(3, 4), longs(3), 2, zeros(1), zeros(4, 4), 0.1, 1)),
     (
-        "of a size that 4 divides",
+        "the inverse must be square, of a size that 4 divides",
         lambda: core.quadratic_rows(zeros(3, 4), longs(1), 2, zeros(1), zeros(2, 2), 0.1, 1),
     ),
     (
-        "the columns in use are pairs",
+        "the columns in use are pairs of those there are",
         lambda: core.quadratic_rows(zeros(3, 4), longs(1), 6, zeros(1), zeros(8, 8), 0.1, 1),
     ),
     (
