@@ -69,11 +69,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="trainings that take longer are not repeated (default: 45)",
     )
-    p.add_argument(
-        "--growth-tol", type=float, default=1e-3, help="Parsimon's tolerance in `growth` (default: 1e-3)"
-    )
     p.add_argument("--copies", type=int, default=20, help="how often the test file is repeated for labelling")
     p.add_argument("--limit", type=float, default=900.0, help="seconds for one training (default: 900)")
+    p.add_argument(
+        "--growth-iterations", type=int, default=120, metavar="N", help="of every size (default: 120)"
+    )
     p.add_argument(
         "--crfsuite-iterations",
         type=int,
@@ -224,10 +224,9 @@ def measure(options: argparse.Namespace, parts: list[str], work: Path) -> None:
             told = segmentation.measure(ours, task.train, test, work, options.copies, options.repeats, say)
             tables[part], results[part] = segmentation.report(told), segmentation.as_json(told)
         elif part == "growth":
-            rough = replace(task, tol=options.growth_tol)
-            grown = growth.measure(
-                Parsimon("all", None, options.parsimon), rough, options.repeats, options.once_above, say
-            )
+            fixed = replace(task, max_iter=task.max_iter or options.growth_iterations)
+            ours = Parsimon("all", None, options.parsimon)
+            grown = growth.measure(ours, fixed, options.repeats, options.once_above, say)
             tables[part], results[part] = growth.report(grown), growth.as_json(grown)
         else:
             results[part] = startup.measure(options.parsimon, max(options.repeats, 3))

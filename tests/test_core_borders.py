@@ -57,6 +57,11 @@ def summed() -> core.SummedChain:
     return learner
 
 
+def loss_pass(gold: Any = None) -> core.LogLossPass:
+    labels = ints(*GOLD) if gold is None else gold
+    return core.LogLossPass([(token_map(), step_map(), step_map(), chain(), labels)], 1)
+
+
 def descent(*, blocks: bool = True) -> core.BlockDescent:
     made = core.BlockDescent(3)
     made.add(*batch())
@@ -275,10 +280,10 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("features must be of pairs of labels", lambda: core.lay_out(step_map(), ints(0), -3, False, 1)),
     ("features must be of pairs of labels", lambda: core.lay_out(step_map(), ints(0), HUGE, False, 1)),
     # Screening
-    ("a batch is a map and marginals", lambda: core.screen_nodes([(None, zeros(5, 3))], 0.1, 1)),  # type: ignore[list-item]
+    ("a batch is a map and marginals", lambda: core.screen_nodes([(None, zeros(5, 3), [])], 0.1, 1)),  # type: ignore[list-item]
     (
         "the maps of all batches must have the same features",
-        lambda: core.screen_nodes([(token_map(), zeros(5, 3)), (step_map(), zeros(1, 9))], 0.1, 1),
+        lambda: core.screen_nodes([(token_map(), zeros(5, 3), []), (step_map(), zeros(1, 9), [])], 0.1, 1),
     ),
     ("a batch is a map of steps and a chain", lambda: core.screen_pairs([screened(map=None)], 0.1, 1)),
     ("a batch is a map of steps and a chain", lambda: core.screen_pairs([screened(chain=None)], 0.1, 1)),
@@ -293,6 +298,54 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
             [screened(chain=core.Chain(longs(0, 2, 5), ints(*[0] * 5), None, 3, 2))], 0.1, 1
         ),
     ),
+    (
+        "one label and one number a token",
+        lambda: core.screen_nodes([(token_map(), zeros(5, 3), [(zeros(4), ints(*GOLD))])], 0.1, 1),
+    ),
+    (
+        "a label is out of range",
+        lambda: core.screen_nodes([(token_map(), zeros(5, 3), [(zeros(5), ints(0, 0, 3, 0, 0))])], 0.1, 1),
+    ),
+    (
+        "the maps must have the same features",
+        lambda: core.restrict_maps([token_map(), step_map()], longs(0), 1),
+    ),
+    (
+        "features must be ascending and within the map",
+        lambda: core.restrict_maps([token_map()], longs(1, 0), 1),
+    ),
+    # Passes over batches, and quadratic models
+    (
+        "the map of tokens must have a row a token and a column a label",
+        lambda: core.LogLossPass([(step_map(), step_map(), step_map(), chain(), ints(*GOLD))], 1),
+    ),
+    (
+        "the map of label pairs must have a row a matrix and a column a pair",
+        lambda: core.LogLossPass([(token_map(), token_map(), step_map(), chain(), ints(*GOLD))], 1),
+    ),
+    ("a label is out of range", lambda: loss_pass(ints(0, 0, -1, 0, 0))),
+    ("there must be one weight a feature", lambda: loss_pass().evaluate(zeros(1), False, False, 1)),
+    ("there must be marginals of every batch", lambda: loss_pass().diagonal([], 1)),
+    ("marginals must be tokens × labels", lambda: loss_pass().diagonal([zeros(4, 3)], 1)),
+    ("no such feature", lambda: core.quadratic_rows(zeros(3, 4), longs(3), 2, zeros(1), zeros(4, 4), 0.1, 1)),
+    (
+        "the inverse must be square, of a size that 4 divides",
+        lambda: core.quadratic_rows(zeros(3, 4), longs(1), 2, zeros(1), zeros(2, 2), 0.1, 1),
+    ),
+    (
+        "the columns in use are pairs of those there are",
+        lambda: core.quadratic_rows(zeros(3, 4), longs(1), 6, zeros(1), zeros(8, 8), 0.1, 1),
+    ),
+    (
+        "one number a chosen feature",
+        lambda: core.quadratic_rows(zeros(3, 4), longs(1), 2, zeros(2), zeros(4, 4), 0.1, 1),
+    ),
+    ("one number a column", lambda: core.tall_times(zeros(3, 4), zeros(3), 1)),
+    ("one number a row", lambda: core.tall_transposed_times(zeros(3, 4), zeros(4), 1)),
+    ("one number a row", lambda: core.tall_gram(zeros(3, 4), zeros(4), 1)),
+    ("no such slot", lambda: core.take_pair(zeros(3, 4), 2, zeros(3), zeros(3), None, 1)),
+    ("one number a row", lambda: core.take_pair(zeros(3, 4), 1, zeros(3), zeros(2), None, 1)),
+    ("one number a weight", lambda: core.pseudo_gradient(zeros(3), zeros(2), zeros(3))),
     # Chains and trees
     (
         "the number of matrices of pair scores is out of range",

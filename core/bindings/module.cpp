@@ -18,6 +18,8 @@ void bind_flat(nb::module_& m);            // flat_bindings.cpp
 void bind_planes(nb::module_& m);          // plane_bindings.cpp
 void bind_graphs(nb::module_& m);          // graph_bindings.cpp
 void bind_trees(nb::module_& m);           // tree_bindings.cpp
+void bind_log_loss(nb::module_& m);        // log_loss_bindings.cpp
+void bind_quadratic(nb::module_& m);       // quadratic_bindings.cpp
 
 NB_MODULE(_core, m) {
     nb::set_leak_warnings(false);  // what Python keeps until the very end is no leak of ours
@@ -36,27 +38,8 @@ NB_MODULE(_core, m) {
     bind_planes(m);
     bind_graphs(m);
     bind_trees(m);
-
-    m.def(
-        "descend",
-        [](const In<double>& gradient, const In<double>& diagonal, const In<double>& curvature,
-           const In2<double>& columns, const In2<double>& projected, const In<double>& w, const In<double>& l1,
-           int sweeps, InOut<double> d, InOut<double> moment) {
-            const size_t n = w.size(), rank = columns.shape(1);
-            require(gradient.size() == n && diagonal.size() == n && curvature.size() == n && l1.size() == n
-                        && d.size() == n,
-                    "one number a weight");
-            require(
-                columns.shape(0) == n && projected.shape(0) == n && projected.shape(1) == rank && moment.size() == rank,
-                "matrices must be weights × rank");
-            nb::gil_scoped_release free;
-            kernels().descend({static_cast<int64_t>(n), static_cast<int64_t>(rank), gradient.data(), diagonal.data(),
-                               curvature.data(), columns.data(), projected.data()},
-                              w.data(), l1.data(), sweeps, d.data(), moment.data());
-        },
-        "gradient"_a, "diagonal"_a, "curvature"_a, "columns"_a, "projected"_a, "w"_a, "l1"_a, "sweeps"_a,
-        "d"_a.noconvert(), "moment"_a.noconvert(),
-        "Coordinate descent on a diagonal plus low-rank quadratic with an L1 norm.");
+    bind_log_loss(m);
+    bind_quadratic(m);
 
     m.def(
         "descend_groups",

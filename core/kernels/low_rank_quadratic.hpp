@@ -21,4 +21,17 @@ struct PairedQuadratic {
     const double *middle, *inverse;     // M and M⁻¹ [rank][rank]
 };
 
+// Very many rows of a few numbers each.
+struct TallMatrix {
+    int64_t n, width;
+    const double* rows;  // [n][width]
+};
+
+// Where the rows of such a model go.
+struct LowRankRows {
+    int64_t n, rank;
+    const double* diagonal;                    // [n], given
+    double *columns, *projected, *curvature;  // [n][rank], [n][rank], [n]
+};
+
 }  // namespace parsimon

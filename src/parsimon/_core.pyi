@@ -227,6 +227,9 @@ def distinct_rows(
 ) -> tuple[_Int64, _Int32, _Float64 | None, _Int32]:
     """The distinct rows (start, index, value), and which one each row is."""
 
+def restrict_maps(maps: Sequence[LinearMap], features: _Integers, threads: int) -> list[LinearMap]:
+    """Several maps of the same features restricted to some of them, which they share."""
+
 def lay_out(
     steps: LinearMap, row: _Integers, n_labels: int, whole: bool, threads: int
 ) -> tuple[_Int32, LinearMap, _Int32, _Int32, _Int64, _UInt32, LinearMap]:
@@ -234,7 +237,9 @@ def lay_out(
     the map of their scores."""
 
 def screen_nodes(
-    batches: Sequence[tuple[LinearMap, _Float64]], threshold: float, threads: int
+    batches: Sequence[tuple[LinearMap, _Float64, Sequence[tuple[_Float64, _Integers]]]],
+    threshold: float,
+    threads: int,
 ) -> tuple[_Int64, _Float64]:
     """Features of labels with a gradient above a threshold, ascending."""
 
@@ -685,6 +690,49 @@ def descend_groups(
     threads: int,
 ) -> int:
     """Block coordinate descent and Newton steps on such a quadratic with the norms of groups; the number of rounds."""
+
+def quadratic_rows(
+    pairs: _Float64,
+    chosen: _Integers,
+    used: int,
+    diagonal: _Float64,
+    inverse: _Float64,
+    least: float,
+    threads: int,
+) -> tuple[_Float64, _Float64, _Float64]:
+    """W, W times the inverse, and the diagonal of D minus their product, of the chosen rows of pairs."""
+
+def tall_times(a: _Float64, z: _Float64, threads: int) -> _Float64:
+    """A z, for a matrix with many rows and few columns."""
+
+def tall_transposed_times(a: _Float64, x: _Float64, threads: int) -> _Float64:
+    """The transpose of A times x, summed in a fixed order."""
+
+def tall_gram(a: _Float64, weight: _Float64, threads: int) -> _Float64:
+    """The transpose of A times its rows weighted, summed in a fixed order."""
+
+def take_pair(
+    columns: _Float64, slot: int, s: _Float64, y: _Float64, diagonal: _Float64 | None, threads: int
+) -> _Float64:
+    """Puts s and y into a slot, and gives the products of s, y and (with a diagonal D) D s with all columns."""
+
+def pseudo_gradient(w: _Float64, gradient: _Float64, l1: _Float64) -> _Float64:
+    """The steepest one-sided slope of a smooth function plus an L1 norm."""
+
+class LogLossPass:
+    """The log loss of batches of chains or trees, and its derivatives, in one call."""
+
+    def __init__(
+        self, batches: list[tuple[LinearMap, LinearMap, LinearMap, Chain, _Integers]], threads: int
+    ) -> None: ...
+    def evaluate(
+        self, w: _Float64, curvature: bool, marginals: bool, threads: int
+    ) -> tuple[_Float64, _Float64, _Float64, _Float64 | None, list[_Float64] | None, int]:
+        """The loss of each batch, log Z of each sequence, the gradient; the diagonal of the Hessian (nearly) and the
+        marginals of labels, if asked for; a batch with a sequence without any output, or −1."""
+
+    def diagonal(self, marginals: Sequence[_Float64], threads: int) -> _Float64:
+        """The diagonal of the Hessian, or nearly, from the marginals of labels."""
 
 def descend_coordinates(
     map: LinearMap,

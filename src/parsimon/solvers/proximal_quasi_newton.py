@@ -22,7 +22,15 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from parsimon._core import descend, dot
+from parsimon._core import (
+    descend,
+    dot,
+    quadratic_rows,
+    take_pair,
+    tall_gram,
+    tall_times,
+    tall_transposed_times,
+)
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Evaluation, Problem
 from parsimon.solvers.base import Iterate, Status, paused
@@ -43,6 +51,7 @@ from parsimon.weights import Weights
 
 POSITIVE = 1e-12  # a pair is of use if s·y is more than this share of y·y: there is curvature along it
 LEAST_CURVATURE = 1e-3  # the diagonal of B, by which coordinate descent divides, stays above this share of D
+FEW_ROWS = 4096  # of the matrix of pairs, moved at a time
 IN_MODEL = 0.9  # zero weights whose gradient is above this share of their threshold may move in a step
 SUFFICIENT = (
     1e-4  # the share of the promised decrease that a step must bring (Nocedal & Wright 2006, eq. 3.4)
@@ -89,9 +98,8 @@ class CurvaturePairs:
             self._sy = np.zeros((self.memory, self.memory))
         slot = self.taken % self.memory
         self.taken += 1
-        self.columns[:, 2 * slot], self.columns[:, 2 * slot + 1] = s, y
         D, sds = self._sds
-        with_all = np.array([s, y] if D is None else [s, y, s * D]) @ self.columns
+        with_all = take_pair(self.columns, slot, s, y, D, self.threads)
         self._sy[slot], self._sy[:, slot] = with_all[0, 1::2], with_all[1, 0::2]
         if D is not None:
             sds[slot] = sds[:, slot] = with_all[2, 0::2]
@@ -100,8 +108,7 @@ class CurvaturePairs:
         """M = [[Sᵀ D S, L], [Lᵀ, −diag(SᵀY)]] for the damped diagonal; rows and columns s, y, s, y, …"""
         assert self.columns is not None
         if self._sds[0] is not D:
-            S = self.columns[:, 0::2]
-            self._sds = D, S.T @ (S * D[:, None])
+            self._sds = D, tall_gram(self.columns, D, self.threads)[0::2, 0::2].copy()
         n = len(self)
         slots = np.arange(n)
         age = (self.taken - 1 - slots) % self.memory
@@ -144,17 +151,22 @@ class CurvaturePairs:
         at = np.minimum(np.searchsorted(old, new), len(old) - 1)
         self.columns = self.columns[at]
         self.columns[old[at] != new] = 0.0
-        S, Y = self.columns[:, 0::2], self.columns[:, 1::2]
-        curved = np.einsum("ij,ij->j", S, Y) > POSITIVE * np.einsum("ij,ij->j", Y, Y)
+        products = tall_gram(self.columns, np.ones(len(new)), self.threads)
+        sy, yy = products[0::2, 1::2], products[1::2, 1::2]
+        curved = np.diag(sy) > POSITIVE * np.diag(yy)
         if not curved[: len(self)].all():
             by_age = (self.taken - len(self) + np.arange(len(self))) % self.memory  # oldest first
             kept = by_age[curved[by_age]]
             self.taken = len(kept)
-            columns = np.zeros_like(self.columns)
-            columns[:, 0 : 2 * len(kept) : 2], columns[:, 1 : 2 * len(kept) : 2] = S[:, kept], Y[:, kept]
-            self.columns = columns
-            S, Y = columns[:, 0::2], columns[:, 1::2]
-        self._sy, self._sds = S.T @ Y, (None, np.zeros((self.memory, self.memory)))
+            for row in range(0, len(new), FEW_ROWS):  # no second array of this size
+                part = self.columns[row : row + FEW_ROWS]
+                S, Y = part[:, 2 * kept], part[:, 2 * kept + 1]
+                part[:] = 0.0
+                part[:, 0 : 2 * len(kept) : 2], part[:, 1 : 2 * len(kept) : 2] = S, Y
+            still = np.zeros((self.memory, self.memory))
+            still[: len(kept), : len(kept)] = sy[np.ix_(kept, kept)]
+            sy = still
+        self._sy, self._sds = sy.copy(), (None, np.zeros((self.memory, self.memory)))
 
 
 @dataclass(frozen=True)
@@ -162,7 +174,8 @@ class QuadraticModel:
     """g·d + ½ dᵀ B d on some features, with B = D − W M⁻¹ Wᵀ (Byrd, Nocedal & Schnabel 1994, theorem 2.3).
 
     W = [D S, Y],  M = [[Sᵀ D S, L], [Lᵀ, −diag(SᵀY)]],  L the part of SᵀY where s is newer than y. S and Y are taken
-    over all features; rows of W over those the model is about. Their columns are in the order s, y, s, y, …
+    over all features; rows of W over those the model is about. Their columns are in the order s, y, s, y, …, and then
+    zeros up to a multiple of four (where M has ones on its diagonal).
     """
 
     gradient: Array
@@ -170,48 +183,66 @@ class QuadraticModel:
     columns: Array  # W, features × 2m
     projected: Array  # W M⁻¹
     middle: Array  # M
+    inverse: Array  # M⁻¹
     curvature: Array  # the diagonal of B
+    threads: int
 
     @classmethod
     def build(cls, gradient: Array, D: Array, pairs: CurvaturePairs, chosen: IntArray) -> QuadraticModel:
         """The model at a point with this gradient and this initial diagonal (to be damped), on the chosen features."""
         g, d = gradient[chosen], pairs.damping * D[chosen]
         if not len(pairs):
-            nothing = np.zeros((len(chosen), 0))
-            return cls(g, d, nothing, nothing, np.zeros((0, 0)), d)
-        middle = pairs.middle(D)
+            nothing, none = np.zeros((len(chosen), 0)), np.zeros((0, 0))
+            return cls(g, d, nothing, nothing, none, none, d, pairs.threads)
+        assert pairs.columns is not None
+        used = 2 * len(pairs)
+        middle = np.eye(-(-used // 4) * 4)
+        middle[:used, :used] = pairs.middle(D)
         inverse = np.linalg.inv(middle)
         inverse = (inverse + inverse.T) / 2
-        W = pairs.rows(chosen)
-        W[:, 0::2] *= d[:, None]
-        V = W @ inverse
-        curvature = np.maximum(d - np.einsum("ij,ij->i", W, V), LEAST_CURVATURE * d)
-        return cls(g, d, W, V, middle, curvature)
+        W, V, curvature = quadratic_rows(
+            pairs.columns, chosen, used, d, inverse, LEAST_CURVATURE, pairs.threads
+        )
+        return cls(g, d, W, V, middle, inverse, curvature, pairs.threads)
 
     def without_pairs(self) -> QuadraticModel:
         """The same with B = D."""
-        nothing = np.zeros((len(self.gradient), 0))
+        nothing, none = np.zeros((len(self.gradient), 0)), np.zeros((0, 0))
         return replace(
-            self, columns=nothing, projected=nothing, middle=np.zeros((0, 0)), curvature=self.diagonal
+            self,
+            columns=nothing,
+            projected=nothing,
+            middle=none,
+            inverse=none,
+            curvature=self.diagonal,
         )
 
-    def slope(self, d: Array) -> Array:
-        """g + B d."""
-        out: Array = self.gradient + self.diagonal * d - self.projected @ (self.columns.T @ d)
+    def moment(self, d: Array) -> Array:
+        """Wᵀ d."""
+        return tall_transposed_times(self.columns, d, self.threads)
+
+    def slope(self, d: Array, moment: Array | None = None) -> Array:
+        """g + B d; Wᵀ d may be known already."""
+        moment = self.moment(d) if moment is None else moment
+        out: Array = self.gradient + self.diagonal * d - tall_times(self.projected, moment, self.threads)
         return out
 
     def value(self, d: Array) -> float:
         """g·d + ½ dᵀ B d."""
-        return float(dot(self.gradient, d) + 0.5 * dot(d, self.slope(d) - self.gradient))
+        moment = self.moment(d)
+        bent = dot(self.diagonal * d, d) - dot(moment, self.inverse @ moment)
+        return float(dot(self.gradient, d) + 0.5 * bent)
 
     def newton_step(self, slope: Array, face: IntArray) -> Array:
         """−B⁻¹ slope on the given coordinates, by the Woodbury identity."""
-        W, D = self.columns[face], self.diagonal[face]
-        step = -slope[face] / D
-        if W.shape[1]:
-            inner = self.middle - W.T @ (W / D[:, None])
-            step = step + (W @ np.linalg.solve(inner, W.T @ step)) / D
-        return np.asarray(step)
+        inside = np.zeros(len(slope))
+        inside[face] = 1.0 / self.diagonal[face]
+        step = -slope * inside
+        if self.columns.shape[1]:
+            inner = self.middle - tall_gram(self.columns, inside, self.threads)
+            bent = np.linalg.solve(inner, self.moment(step))
+            step = step + tall_times(self.columns, bent, self.threads) * inside
+        return np.asarray(step[face])
 
 
 def minimise(
@@ -222,14 +253,13 @@ def minimise(
     Ends when the slope that is left (in the norm of D⁻¹) is `tol` times what it was.
     """
 
-    def left(d: Array) -> tuple[Array, float]:
-        p = pseudo_gradient(w + d, model.slope(d), l1)
+    def left(d: Array, moment: Array) -> tuple[Array, float]:
+        p = pseudo_gradient(w + d, model.slope(d, moment), l1)
         return p, float(np.sqrt(dot(p, p / model.diagonal)))
 
-    d = np.zeros(len(w))
-    _, first = left(d)
+    d, moment = np.zeros(len(w)), np.zeros(model.columns.shape[1])
+    _, first = left(d, moment)
     for _ in range(rounds):
-        moment = model.columns.T @ d
         descend(
             model.gradient,
             model.diagonal,
@@ -242,12 +272,13 @@ def minimise(
             d,
             moment,
         )
-        slope, remaining = left(d)
+        slope, remaining = left(d, moment)
         if remaining <= tol * first:
             break
         if not remaining <= DIVERGED * first and model.columns.shape[1]:
             return minimise(model.without_pairs(), w, l1, tol=tol, rounds=rounds, sweeps=sweeps)
         d = step_on_face(model, w, l1, d, slope)
+        moment = model.moment(d)
     return d
 
 
@@ -400,6 +431,7 @@ class ProximalQuasiNewton:
     ) -> Iterator[Iterate]:
         """Yields after every step. `known` is the evaluation at the start, if the caller has it."""
         pairs = self.new_memory() if memory is None else memory
+        pairs.threads = problem.threads
         terms, w, evaluations = Terms.of(problem), start.dense().copy(), 0
         if known is None or known.curvature is None:
             known, evaluations = problem.evaluate(w, curvature=True), 1

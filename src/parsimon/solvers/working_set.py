@@ -168,13 +168,14 @@ class WorkingSet:
             yield certified
             chosen = self.choose(view, weights, rounds)
             assert features is not None
-            memory.carry(features, chosen)
-            features, mean = chosen, Mean()
             inner = ROUGHLY * view.largest if rounds < len(self.sizes) else NEARLY * goal.aim(view.largest)
             inside = Subproblem.of(problem, weights, view, chosen)
             del view  # it is as large as all features
+            memory.carry(features, chosen)
+            features, mean = chosen, Mean()
             last = yield from self._solve(inside, memory, inner, rounds, evaluations, mean)
             evaluations, weights = last.evaluations, last.weights.nonzero()
+            del inside  # no two restricted problems, and none beside a look at all features
             rounds += 1
             if last.objective < certified.objective - ROUNDING * abs(certified.objective):
                 fresh = False

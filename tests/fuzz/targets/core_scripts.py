@@ -306,7 +306,7 @@ def screening() -> Script:
         [(np.ones(5), ints(*GOLD))],
     )
     return [
-        ("screen_nodes", [[(token_map(), np.ones((5, 3))), (token_map(), zeros(5, 3))], 0.1, 2]),
+        ("screen_nodes", [[(token_map(), np.ones((5, 3)), []), (token_map(), zeros(5, 3), [])], 0.1, 2]),
         ("screen_pairs", [[batch, batch], 0.1, 2]),
     ]
 
