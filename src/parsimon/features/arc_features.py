@@ -176,7 +176,7 @@ class ArcFeatures:
         if self._learnt_from is None or not n:
             return np.ones(n_templates)
         sentences, heads = self._learnt_from
-        start, index = self.dictionary.attributes(sentences, 0, n, heads[: int(self._lengths[:n].sum())])
+        start, index = self.dictionary.attributes(sentences, 0, n, heads[: int(self._lengths[:n].sum())], 1)
         template = self.node_templates(index).astype(np.int64)
         arc = np.repeat(np.arange(len(start) - 1), np.diff(start))
         arcs = np.bincount(np.unique(arc * n_templates + template) % n_templates, minlength=n_templates)

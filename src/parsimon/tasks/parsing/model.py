@@ -128,7 +128,7 @@ class ParserModel:
             return None
         space = self.relations.space
         assert isinstance(space, ArcFeatures)
-        observations = observe_arcs(space, treebank, heads)
+        observations = observe_arcs(space, treebank, heads, threads=threads)
         ids = self.relations.decode(observations, threads=threads)
         return Labels(ids, treebank.lengths, self.relations.labels)
 
@@ -141,13 +141,13 @@ class ParserModel:
 
 
 def observe_arcs(
-    space: ArcFeatures, treebank: Treebank, heads: IntArray, sentences: Any = None
+    space: ArcFeatures, treebank: Treebank, heads: IntArray, sentences: Any = None, threads: int = 1
 ) -> Observations:
     """The attributes of the arc into every word (none where the head is −1), each word as a sequence by itself."""
     if sentences is None:
         sentences = space.observe(treebank)
     start, index = space.dictionary.attributes(
-        sentences, 0, len(treebank), np.ascontiguousarray(heads, np.int32)
+        sentences, 0, len(treebank), np.ascontiguousarray(heads, np.int32), threads
     )
     n = treebank.n_tokens
     nothing = Rows(np.zeros(n + 1, np.int64), np.zeros(0, np.int32))

@@ -42,7 +42,7 @@ class RelationTask:
         if not names:
             return None
         space = ArcFeatures(templates)
-        observations = observe_arcs(space, treebank, treebank.heads, space.learn(treebank, threads))
+        observations = observe_arcs(space, treebank, treebank.heads, space.learn(treebank, threads), threads)
         index = FeatureIndex.seen_pairs(observations, gold, len(names), space.n_node, 0)
         each = None if weights is None else np.repeat(weights, treebank.lengths)
         batches = tuple(make_batches(observations, gold, index, threads, each))

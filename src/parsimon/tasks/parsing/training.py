@@ -288,7 +288,9 @@ class ParserTask:
         n_arcs = 0
         for each in self.arcs:
             design = each.design
-            _, fired = design.dictionary.attributes(design.sentences, design.first, design.last, each.heads)
+            _, fired = design.dictionary.attributes(
+                design.sentences, design.first, design.last, each.heads, design.threads
+            )
             on_trees += np.bincount(fired, minlength=len(on_trees))
             design.pullback(ArcParts(np.ones(design.n_arcs)), on_arcs)
             n_arcs += int(np.sum(each.trees.lengths**2))
