@@ -19,6 +19,7 @@ from parsimon.features.columns import Labels
 from parsimon.features.observations import Observations, Rows
 from parsimon.structures.arborescence import Arborescence, ArcParts
 from parsimon.structures.projectivity import is_projective
+from parsimon.tasks.parsing.first_pass import FirstPass
 from parsimon.tasks.sequences.model import SequenceModel
 
 MST, MINIMUM_RISK = "mst", "minimum-risk"
@@ -39,6 +40,7 @@ class ParserModel:
     projective: bool = False
     single_root: bool = True
     info: dict[str, Any] = field(default_factory=dict)
+    first_pass: FirstPass | None = None  # leaves the arcs to score; all are if there is none
 
     @property
     def weights(self) -> Array:
@@ -57,11 +59,14 @@ class ParserModel:
     ) -> Iterator[tuple[slice, slice, Arborescence, ArcParts]]:
         """Which sentences, which tokens, their trees and the scores of all arcs, some sentences at a time.
 
-        With `given_heads`, words that have a head in the treebank can have no other.
+        With `given_heads`, words that have a head in the treebank can have no other; all arcs are scored then, for those
+        that the first pass leaves need not agree with what is given.
         """
         if given_heads:
             self._check_given(treebank)
         sentences = self.space.observe(treebank)
+        if self.first_pass is not None and not given_heads:
+            sentences = self.first_pass.leave(treebank, sentences, threads)
         for chosen, tokens, design, trees in build_arcs(
             self.space.dictionary,
             sentences,
