@@ -176,7 +176,7 @@ def test_templates_that_look_at_no_word_are_constant():
     ("change", "what"),
     [
         (lambda a: a.update(count=a["count"] + 1), "do not match"),
-        (lambda a: a.update(values=a["values"] + 1000), "does not exist"),
+        (lambda a: a.update(columns=a["columns"] + 1000), "does not exist"),
         (lambda a: a.update({"strings.length": a["strings.length"][::-1]}), "begin"),
     ],
 )

@@ -219,7 +219,11 @@ def first_pass() -> ArcTemplates:
         ("h.upos", "m-1.upos", "m.upos"), ("h.upos", "m.upos", "m+1.upos"),
     ]  # fmt: skip
     words = [("h.upos", "m.form"), ("h.form", "m.upos")]
-    return _joined(_templates([*ends, *both], ("dir+dist",)), _templates(words, ("dir",)))
+    return _joined(
+        _templates([*ends, *both], ("dir+dist",)),
+        _templates(words, ("dir",)),
+        _templates([()], ("bias", "dir+dist")),
+    )
 
 
 PRESETS: dict[str, Callable[[], ArcTemplates]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from parsimon.features.observations import Observations, Rows
 from parsimon.structures.arborescence import Arborescence, ArcParts
 from parsimon.structures.projectivity import is_projective
 from parsimon.tasks.parsing.first_pass import FirstPass
-from parsimon.tasks.sequences.model import SequenceModel
+from parsimon.tasks.sequences.model import SequenceModel, listed_rows
 
 MST, MINIMUM_RISK = "mst", "minimum-risk"
 DECODINGS = (MST, MINIMUM_RISK)
@@ -143,6 +143,20 @@ class ParserModel:
         """The same sentences with predicted heads and relations, and `_` for what was said of others (DEPS)."""
         heads = self.decode(treebank, decoding=decoding, given_heads=given_heads, threads=threads)
         return treebank.with_heads(heads, self.name_relations(treebank, heads, threads=threads))
+
+
+def in_order(model: SequenceModel) -> SequenceModel:
+    """The same model, with its attributes in an order that needs little room in a file."""
+    assert isinstance(model.space, ArcFeatures)
+    space, was = model.space.in_order()
+    rank = np.empty(len(was), np.int64)
+    rank[was] = np.arange(len(was))
+    attribute, column = model.index.node.describe(np.arange(model.index.n_features, dtype=np.int64))
+    order = np.argsort(rank[attribute], kind="stable")
+    alive = np.ones(len(was), bool)
+    rows = listed_rows(rank[attribute][order], column[order], alive, model.n_labels)
+    index = replace(model.index, node=rows)
+    return replace(model, space=space, index=index, weights=np.ascontiguousarray(model.weights[order]))
 
 
 def observe_arcs(

@@ -30,7 +30,7 @@ from parsimon.solvers import Online, PassiveAggressive, Result, Status, Weights
 from parsimon.structures.arborescence import Arborescence, ArcParts
 from parsimon.structures.projectivity import make_projective
 from parsimon.tasks.parsing.first_pass import EPOCHS, FirstPass, FirstPassTask
-from parsimon.tasks.parsing.model import ParserModel, index_of_arcs
+from parsimon.tasks.parsing.model import ParserModel, in_order, index_of_arcs
 from parsimon.tasks.parsing.options import ParserOptions
 from parsimon.tasks.parsing.relations import RelationTask, relation_names
 from parsimon.tasks.sequences.model import SequenceModel
@@ -147,7 +147,13 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         if not self.first_pass:
             return None
         run.phase("learning the first pass")
-        first = FirstPassTask.of(task.treebank, data.weights, self.n_threads)
+        first = FirstPassTask.of(
+            task.treebank,
+            data.weights,
+            projective=task.trees.projective,
+            single_root=task.trees.single_root,
+            threads=self.n_threads,
+        )
         if first is None:
             return None
         solver = Online(EPOCHS, step=PassiveAggressive(), seed=self.seed)
@@ -280,7 +286,7 @@ class ParserTask:
     def model(self, result: Result, info: dict[str, Any]) -> ParserModel:
         """The parser with the weights of a result, without relations."""
         arcs = SequenceModel.from_weights(ARC, self.space, index_of_arcs(self.space), result.weights, {})
-        return ParserModel(arcs, None, self.trees.projective, self.trees.single_root, info, self.first_pass)
+        return ParserModel(in_order(arcs), None, self.trees.projective, self.trees.single_root, info, self.first_pass)
 
     def facts(self) -> dict[str, Any]:
         """What the model records about the data."""
