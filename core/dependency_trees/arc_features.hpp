@@ -15,7 +15,8 @@
 
 namespace parsimon {
 
-// Cuts the sentences first … last − 1 into pieces with so few arcs that what a visitor keeps of them stays in the cache.
+// Cuts the sentences first … last − 1 into pieces with so few arcs that what a visitor keeps of them stays in the
+// cache.
 inline std::vector<int64_t> arc_pieces(const ArcSentences& sentences, int64_t first, int64_t last) {
     const auto& arcs = sentences.arcs();
     auto cuts =

@@ -127,7 +127,8 @@ class ArcVisitor {
             while (a < arcs_.size() && arcs_[a].modifier < after) {
                 const int32_t modifier = arcs_[a].modifier;
                 size_t right = a, end = a;
-                for (; end < arcs_.size() && arcs_[end].modifier == modifier; ++end) right += arcs_[end].head < modifier;
+                for (; end < arcs_.size() && arcs_[end].modifier == modifier; ++end)
+                    right += arcs_[end].head < modifier;
                 outwards(out, column, i, root, right, a, -1);
                 outwards(out, column, i, root, right, end, 1);
                 a = end;
@@ -241,7 +242,8 @@ class ArcVisitor {
         const auto places = static_cast<int32_t>(n_places());
         for (int32_t p = 0; p < places; ++p) {
             uint32_t seen = 0;  // as bits
-            for (uint32_t codes = codes_[s][p]; codes; codes &= codes - 1) seen |= 1u << what.seen(std::countr_zero(codes));
+            for (uint32_t codes = codes_[s][p]; codes; codes &= codes - 1)
+                seen |= 1u << what.seen(std::countr_zero(codes));
             for (int32_t k = keys.begin(p); k < keys.end(p); ++k)
                 for (uint32_t left = seen; left; left &= left - 1) {
                     const int32_t c = std::countr_zero(left);
@@ -282,11 +284,11 @@ class ArcVisitor {
     const ArcDictionary* dictionary_;
     const ArcSentences* sentences_;
     int64_t first_ = 0, last_ = 0, stamp_ = 0;
-    std::vector<SeenArc> arcs_;        // modifier by modifier, heads ascending
-    std::vector<uint32_t> codes_[2];   // [places]: those of the arcs from it and into it, as bits
+    std::vector<SeenArc> arcs_;       // modifier by modifier, heads ascending
+    std::vector<uint32_t> codes_[2];  // [places]: those of the arcs from it and into it, as bits
     std::vector<Keys> keys_[2];
     uint64_t seen_[ArcLengths::n_codes], code_[ArcLengths::n_codes];  // keys, by what a template sees and by code
-    std::vector<Between> between_;     // by column
+    std::vector<Between> between_;                                    // by column
     uint64_t pending_key_[most];
     int32_t pending_cell_[most];
     Hit hits_[most];

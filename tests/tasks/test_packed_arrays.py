@@ -72,7 +72,7 @@ def test_a_bomb_takes_no_memory() -> None:
     bomb = np.frombuffer(zlib.compress(bytes(400 << 20), 1), np.uint8)
     tracemalloc.start()
     for shape in ([400 << 20], [1000]):
-        with pytest.raises(ValueError, match="more than a file of this size|another size"):
+        with pytest.raises(ValueError, match=r"more than a file of this size|another size"):
             unpack({"a": bomb}, {"a": {"dtype": "uint8", "shape": shape}}, 1 << 20)
     assert tracemalloc.get_traced_memory()[1] < 50 << 20
     tracemalloc.stop()
@@ -92,7 +92,9 @@ def test_codes_keep_zeros_signs_and_few_values(values: Any) -> None:
 def test_codes_are_nearly_as_good_as_eight_bits_can_be(draw: str) -> None:
     """The signal-to-noise ratio of the best quantiser of 256 levels is some 43.7 dB for a normal, 40.6 for a Laplace
     distribution (Jayant & Noll 1984, table 4.3, with Panter and Dite's approximation)."""
-    sample = getattr(np.random.default_rng(1), draw)(**({"df": 3} if draw == "standard_t" else {}), size=200_000)
+    sample = getattr(np.random.default_rng(1), draw)(
+        **({"df": 3} if draw == "standard_t" else {}), size=200_000
+    )
     codes, levels = coded(sample)
     ratio = 10 * np.log10(np.mean(sample**2) / np.mean((levels[codes] - sample) ** 2))
     assert ratio > {"normal": 43.0, "laplace": 40.0, "standard_t": 35.0}[draw]
@@ -110,7 +112,11 @@ def test_levels_are_the_means_of_what_is_nearest_to_them() -> None:
 
 
 def test_only_weights_get_fewer_bits() -> None:
-    tensors = {"weights": np.array([0.1, 0.0]), "first.weights": np.array([[0.3]]), "groups.weight": np.array([0.1])}
+    tensors = {
+        "weights": np.array([0.1, 0.0]),
+        "first.weights": np.array([[0.3]]),
+        "groups.weight": np.array([0.1]),
+    }
     for dtype in ("float32", "float16", "int8"):
         out = with_weights_as(tensors, dtype)
         assert out["groups.weight"].dtype == np.float64
@@ -119,7 +125,12 @@ def test_only_weights_get_fewer_bits() -> None:
         for name, values in tensors.items():
             assert back[name].shape == values.shape
             np.testing.assert_allclose(back[name], values, rtol=1e-3)
-    assert [is_weights(name) for name in ("weights", "a.weights", "weightsof", "weight")] == [True, True, False, False]
+    assert [is_weights(name) for name in ("weights", "a.weights", "weightsof", "weight")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
     with pytest.raises(ParsimonError, match="too large for float16; keep float64"):
         with_weights_as({"weights": np.array([1e5])}, "float16")
     with pytest.raises(ParsimonError, match="not 'int4'"):

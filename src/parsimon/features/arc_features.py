@@ -131,7 +131,8 @@ class ArcFeatures:
 
         Neighbours then differ little, so that they need little room in a file.
         """
-        orders, ordered = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
+        orders: list[IntArray] = [np.zeros(0, np.int64)]
+        ordered: list[IntArray] = [np.zeros(0, np.int32)]
         counts = np.diff(self.dictionary.starts())
         tables = _tables(self.templates, counts, self._values(np.arange(self.n_node)))
         for first, table in zip(self.dictionary.starts().tolist(), tables, strict=False):
@@ -139,7 +140,9 @@ class ArcFeatures:
             orders.append(first + order)
             ordered.append(table[order].reshape(-1))
         values = np.concatenate(ordered)
-        return ArcFeatures._final(self.templates, self.cutoff, self.strings, counts, values), np.concatenate(orders)
+        return ArcFeatures._final(self.templates, self.cutoff, self.strings, counts, values), np.concatenate(
+            orders
+        )
 
     def node_names(self, attributes: IntArray) -> list[str]:
         """For instance ``h.upos=VERB+m.form=dog``."""
@@ -217,9 +220,7 @@ class ArcFeatures:
             "strings.text": text,
             "strings.length": np.diff(start),
             "count": counts,
-            "columns": np.concatenate(
-                [np.zeros(0, np.int32), *(each.T.reshape(-1) for each in tables)]
-            ),
+            "columns": np.concatenate([np.zeros(0, np.int32), *(each.T.reshape(-1) for each in tables)]),
         }
         return {"templates": self.templates.dumps(), "cutoff": self.cutoff}, arrays
 
@@ -232,7 +233,10 @@ class ArcFeatures:
         if strings.get_all(np.arange(min(3, len(strings)), dtype=np.int32)) != list(NO_WORD):
             raise ValueError("the strings do not begin with the placeholders")
         by_rows = "values" in arrays  # in files of format 2
-        counts, values = arrays["count"].astype(np.int64), arrays["values" if by_rows else "columns"].astype(np.int32)
+        counts, values = (
+            arrays["count"].astype(np.int64),
+            arrays["values" if by_rows else "columns"].astype(np.int32),
+        )
         arity = np.array([_arity(template) for template in templates])
         if len(counts) != len(templates) or (counts < 0).any() or counts @ arity != len(values):
             raise ValueError("the attributes do not match the templates")

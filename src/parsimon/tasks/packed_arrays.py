@@ -54,7 +54,11 @@ def decoded(tensors: dict[str, Any]) -> dict[str, Any]:
     for name, levels in tensors.items():
         if name.endswith(LEVELS):
             what = name.removesuffix(LEVELS)
-            if levels.ndim != 1 or not np.issubdtype(levels.dtype, np.floating) or out[what].dtype != np.uint8:
+            if (
+                levels.ndim != 1
+                or not np.issubdtype(levels.dtype, np.floating)
+                or out[what].dtype != np.uint8
+            ):
                 raise ValueError("the weights are no codes of levels")
             out[what] = levels[out[what]]
     return out
@@ -70,9 +74,13 @@ def coded(values: Array) -> tuple[IntArray, Array]:
     other = values[values != 0]
     if not values.size:
         return np.zeros(values.shape, np.uint8), np.zeros(1)
-    levels = np.append(lloyd(np.sort(other), 255), 0.0) if len(other) < values.size else lloyd(np.sort(other), 256)
+    levels = (
+        np.append(lloyd(np.sort(other), 255), 0.0) if len(other) < values.size else lloyd(np.sort(other), 256)
+    )
     nearest = np.full(values.shape, len(levels) - 1, np.uint8)
-    borders = (levels[1:] + levels[:-1]) / 2 if len(other) == values.size else (levels[1:-1] + levels[:-2]) / 2
+    borders = (
+        (levels[1:] + levels[:-1]) / 2 if len(other) == values.size else (levels[1:-1] + levels[:-2]) / 2
+    )
     nearest[values != 0] = np.searchsorted(borders, other)
     return nearest, levels
 

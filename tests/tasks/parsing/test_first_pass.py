@@ -20,7 +20,9 @@ from parsimon.tasks.parsing.model import ParserModel
 from parsimon.tasks.parsing.training import ParserTraining
 from toy_treebanks import grammar, random_treebank
 
-TEMPLATES = ArcTemplates.parse("h.upos+m.upos+dir+dist\nh.form+m.form\nm.upos+dist\nh.upos+b.upos+m.upos\nbias")
+TEMPLATES = ArcTemplates.parse(
+    "h.upos+m.upos+dir+dist\nh.form+m.form\nm.upos+dist\nh.upos+b.upos+m.upos\nbias"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +34,11 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @cache
 def model(loss: str = "hinge", threads: int = 1, projective: bool = False) -> ParserModel:
     training = ParserTraining(
-        max_iter=3, loss=loss, solver="sgd" if loss == "log" else "mira", n_jobs=threads, projective=projective
+        max_iter=3,
+        loss=loss,
+        solver="sgd" if loss == "log" else "mira",
+        n_jobs=threads,
+        projective=projective,
     )
     return training.fit(ArcFeatures(TEMPLATES), grammar(80))
 
@@ -69,7 +75,8 @@ def test_what_is_left_is_scored_as_before_and_the_rest_is_impossible():
     tables = left_of(there.first_pass, test)
     assert 0.05 < np.mean(np.concatenate([t.ravel() for t in tables])) < 0.9
     pruned, whole = (
-        np.concatenate([scores.arc for *_, scores in each.scored(test)]) for each in (there, replace(there, first_pass=None))
+        np.concatenate([scores.arc for *_, scores in each.scored(test)])
+        for each in (there, replace(there, first_pass=None))
     )
     left = np.concatenate([table.ravel() for table in tables])
     np.testing.assert_array_equal(pruned[left], whole[left])
@@ -86,7 +93,7 @@ def test_marginals_of_what_is_left_by_enumeration(projective):
     test = test[test.lengths <= 6]
     assert len(test)
     marginals, log_z = there.marginals(test)
-    scores = [scores.arc for *_, scores in there.scored(test)][0]
+    scores = next(scores.arc for *_, scores in there.scored(test))
     tables, at = left_of(there.first_pass, test), 0
     for i, (table, found) in enumerate(zip(tables, marginals, strict=True)):
         n = len(table)
@@ -144,11 +151,13 @@ def test_the_margin_leaves_as_many_right_arcs_as_is_said():
     random = np.random.default_rng(0)
     from parsimon.weights import Weights
 
-    found = task.first_pass(Weights(random.normal(size=task.problem.n_features), None, task.problem.n_features))
+    found = task.first_pass(
+        Weights(random.normal(size=task.problem.n_features), None, task.problem.n_features)
+    )
     gold, token = task.held_out.heads, 0
     kept = 0
-    for (_, trees, scores) in found.scored(task.held_out):
-        for i, n in enumerate(trees.lengths.tolist()):
+    for _, trees, scores in found.scored(task.held_out):
+        for n in trees.lengths.tolist():
             for m in range(n):
                 row = scores.arc[token * (n + 1) : (token + 1) * (n + 1)].copy()  # all have the same length
                 row[m + 1] = -np.inf

@@ -1,8 +1,8 @@
 """A first pass over the arcs of a sentence: a small parser that leaves few of them to the large one.
 
 Most arcs can be ruled out by parts of speech, words and distance alone. The first pass scores all arcs with a few
-templates, and leaves those whose score is within a margin of the best arc into the same word. The margin is such that of
-sentences that it has not learnt from nearly all right arcs are left (cf. Charniak et al. 2006, Rush & Petrov 2012).
+templates, and leaves those whose score is within a margin of the best arc into the same word. The margin is such that
+nearly all right arcs are left of sentences that it has not learnt from (cf. Charniak et al. 2006, Rush & Petrov 2012).
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class FirstPass:
         self, treebank: Treebank, sentences: ArcSentences, threads: int = 1, *, gold: IntArray | None = None
     ) -> ArcSentences:
         """The sentences with the arcs that are left, among them those of the gold trees (if given)."""
-        starts, heads, before = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], 0
+        starts: list[IntArray] = [np.zeros(1, np.int64)]
+        heads: list[IntArray] = [np.zeros(0, np.int32)]
+        before = 0
         for tokens, trees, scores in self.scored(treebank, threads):
             left = trees.near_best(scores, self.margin)
             if gold is not None:
@@ -67,7 +69,12 @@ class FirstPass:
         """Which tokens, their trees, and the scores of all arcs, some sentences at a time."""
         found = self.space.observe(treebank)
         built = build_arcs(
-            self.space.dictionary, found, treebank.lengths, projective=False, single_root=False, threads=threads
+            self.space.dictionary,
+            found,
+            treebank.lengths,
+            projective=False,
+            single_root=False,
+            threads=threads,
         )
         for _, tokens, design, trees in built:
             yield tokens, trees, design.scores(self.arcs.weights)

@@ -59,8 +59,8 @@ class ParserModel:
     ) -> Iterator[tuple[slice, slice, Arborescence, ArcParts]]:
         """Which sentences, which tokens, their trees and the scores of all arcs, some sentences at a time.
 
-        With `given_heads`, words that have a head in the treebank can have no other; all arcs are scored then, for those
-        that the first pass leaves need not agree with what is given.
+        With `given_heads`, words that have a head in the treebank can have no other; all arcs are scored then, for
+        those that the first pass leaves need not agree with what is given.
         """
         if given_heads:
             self._check_given(treebank)

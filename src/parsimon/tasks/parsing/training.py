@@ -286,7 +286,9 @@ class ParserTask:
     def model(self, result: Result, info: dict[str, Any]) -> ParserModel:
         """The parser with the weights of a result, without relations."""
         arcs = SequenceModel.from_weights(ARC, self.space, index_of_arcs(self.space), result.weights, {})
-        return ParserModel(in_order(arcs), None, self.trees.projective, self.trees.single_root, info, self.first_pass)
+        return ParserModel(
+            in_order(arcs), None, self.trees.projective, self.trees.single_root, info, self.first_pass
+        )
 
     def facts(self) -> dict[str, Any]:
         """What the model records about the data."""
