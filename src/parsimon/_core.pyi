@@ -501,6 +501,8 @@ class ArcSentences:
     def __init__(
         self, offsets: _Integers, values: list[_Integers], starts: list[_Integers | None]
     ) -> None: ...
+    def only(self, start: _Integers, heads: _Integers) -> ArcSentences:
+        """The same sentences, in which each token can have these heads only: ascending, from start[token] on."""
     def __len__(self) -> int: ...
 
 class ArcDictionary:
@@ -539,7 +541,7 @@ class ArcDictionary:
         """out += Φᵀ parts."""
 
     def attributes(
-        self, sentences: ArcSentences, first: int, last: int, heads: _Integers
+        self, sentences: ArcSentences, first: int, last: int, heads: _Integers, threads: int
     ) -> tuple[_Int64, _Int32]:
         """The attributes of one arc into every token (none where the head is −1), as rows."""
 
