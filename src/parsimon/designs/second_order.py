@@ -214,7 +214,7 @@ class FewStepsDesign(SecondOrderDesign):
 
         Of steps, there are few features, so their gradient is had as a whole.
         """
-        first, nodes = screen_nodes([(d.node, p.node) for d, _, p in batches], threshold, self.threads)
+        first, nodes = screen_nodes([(d.node, p.node, []) for d, _, p in batches], threshold, self.threads)
         gradient = np.zeros(self.steps.n_features)
         for design, _, parts in batches:
             design.steps.pullback(design._step_columns(parts.pair), gradient, self.threads)

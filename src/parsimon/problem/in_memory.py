@@ -30,7 +30,7 @@ from parsimon.designs.base import (
 from parsimon.errors import ParsimonError
 from parsimon.losses.base import CostLoss, Loss, SmoothLoss, some_missing
 from parsimon.losses.log import Log
-from parsimon.magnitudes import check_scores
+from parsimon.magnitudes import LARGEST_SCORE
 from parsimon.penalties.base import Penalty
 from parsimon.problem.base import (
     BaseProblem,
@@ -232,10 +232,11 @@ class InMemoryProblem(BaseProblem):
         losses, log_z, gradient, diagonal, of_labels, failed = compiled.evaluate(
             w, curvature, marginals, self.threads
         )
-        if failed >= 0:  # this batch by itself says what is wrong with it
-            batch = self.batches[failed]
-            self.loss(batch.structure, batch.scores(w), batch.gold)
-        check_scores(self.batches[0].structure.instance, log_z)
+        if failed >= 0 or not np.all(
+            log_z <= LARGEST_SCORE
+        ):  # the batch by itself says what is wrong with it
+            for batch in self.batches:
+                self.loss(batch.structure, batch.scores(w), batch.gold)
         kept = None if of_labels is None else BatchMarginals(of_labels)
         return Evaluation(float(np.sum(losses)), gradient, diagonal, kept)
 
@@ -248,9 +249,11 @@ class InMemoryProblem(BaseProblem):
     @cached_property
     def _together(self) -> WorksTogether | None:
         """A design that stands for those of all batches, if they are dealt with together under this loss."""
-        first = self.batches[0].design if self.batches else None
-        alike = isinstance(first, WorksTogether) and all(type(b.design) is type(first) for b in self.batches)
-        return first if alike and isinstance(self.loss, Log) and self.labels_known else None
+        first: object = self.batches[0].design if self.batches else None
+        if not isinstance(first, WorksTogether) or not isinstance(self.loss, Log) or not self.labels_known:
+            return None
+        alike = len({type(batch.design) for batch in self.batches}) == 1
+        return first if alike else None
 
     @property
     def _instances(self) -> list[tuple[Design, Structure, Gold]]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -241,7 +241,7 @@ class QuadraticModel:
         if self.columns.shape[1]:
             inner = self.middle - tall_gram(self.columns, inside, self.threads)
             bent = np.linalg.solve(inner, self.moment(step))
-            step = step + tall_times(self.columns, bent, self.threads) * inside
+            step += tall_times(self.columns, np.asarray(bent, np.float64), self.threads) * inside
         return np.asarray(step[face])
 
 
@@ -359,7 +359,7 @@ class SingleKinks:
 
 
 # Penalties of each kind, and their kinks: the first that a problem has.
-KINKS: tuple[tuple[Capability, Callable[[Problem], Kinks]], ...] = (
+KINKS: tuple[tuple[Capability[Any], Callable[[Problem], Kinks]], ...] = (
     (CURVED, SingleKinks.of),
     (DISJOINT_GROUPS, GroupKinks.of),
 )

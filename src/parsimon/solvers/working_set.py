@@ -142,8 +142,9 @@ class WorkingSet:
         """Yields after every inner step, and with a certificate after every look at all features."""
         weights = start.nonzero()
         if self.threads > 1 and isinstance(self.inner, UsesThreads):
-            inner = with_settings(self.inner, threads=self.threads)
-            yield from replace(self, inner=inner, threads=1).iterate(problem, start)
+            inner: Any = self.inner
+            threaded = replace(self, inner=with_settings(inner, threads=self.threads), threads=1)
+            yield from threaded.iterate(problem, start)
             return
         memory: InnerMemory = self.inner.new_memory()
         features, goal, mean = weights.features, None, Mean()
