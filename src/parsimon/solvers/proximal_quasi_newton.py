@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -328,7 +328,7 @@ class SingleKinks:
 
 
 # Penalties of each kind, and their kinks: the first that a problem has.
-KINKS: tuple[tuple[Capability, Callable[[Problem], Kinks]], ...] = (
+KINKS: tuple[tuple[Capability[Any], Callable[[Problem], Kinks]], ...] = (
     (CURVED, SingleKinks.of),
     (DISJOINT_GROUPS, GroupKinks.of),
 )

@@ -129,7 +129,9 @@ class SecondOrderChain(Chain):
         node, pair = (np.where(np.isneginf(each), each, 0.0) for each in (scores.node, scores.pair))
         _, parts = self.marginals(ChainParts(scores.node.copy(), scores.pair))
         worth = self.of_labels(parts.node)
-        return self.argmax(self._with_tags(ChainParts(node, pair), worth if gather is None else gather(worth)))[1]
+        return self.argmax(
+            self._with_tags(ChainParts(node, pair), worth if gather is None else gather(worth))
+        )[1]
 
     def variances(self, marginals: Array) -> ChainParts:
         """p(1 − p) of every part from the marginals of tokens, those of triples taken as p(a, b) p(b, c) / p(b)."""
