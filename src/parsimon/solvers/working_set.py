@@ -31,7 +31,7 @@ from parsimon.solvers.certificate import has_finite_conjugate, lower_bound
 from parsimon.solvers.convergence import Goal, goal_of
 from parsimon.solvers.owlqn import OWLQN
 from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
-from parsimon.solvers.settings import UsesThreads, with_settings
+from parsimon.solvers.settings import UsesThreads
 from parsimon.weights import Weights
 
 ROUGHLY = 0.1  # the first sets are solved until violations are this share of the largest over all features:
@@ -142,9 +142,8 @@ class WorkingSet:
         """Yields after every inner step, and with a certificate after every look at all features."""
         weights = start.nonzero()
         if self.threads > 1 and isinstance(self.inner, UsesThreads):
-            inner: Any = self.inner
-            threaded = replace(self, inner=with_settings(inner, threads=self.threads), threads=1)
-            yield from threaded.iterate(problem, start)
+            threaded: InnerSolver = replace(self.inner, threads=self.threads)  # type: ignore[type-var]
+            yield from replace(self, inner=threaded, threads=1).iterate(problem, start)
             return
         memory: InnerMemory = self.inner.new_memory()
         features, goal, mean = weights.features, None, Mean()
