@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 Search: TypeAlias = Callable[["NetworkTraining", "NetworkTask", "Run"], "Found"]
 PROPER_END = (Status.ITERATIONS,)  # of a fit that others go on from
 REFIT = 0.01  # of the strength: enough to keep weights finite where a state never meets another
-FREE = 1.0  # the strength for the weights of edges that were found without a penalty: as little as one row
+RIDGE = (
+    1.0  # the strength of L2 for the weights of edges that were found without a penalty; keeps them finite
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,7 @@ def by_penalty(training: NetworkTraining, task: NetworkTask, run: Run) -> Found:
 
 
 def greedily(training: NetworkTraining, task: NetworkTask, run: Run) -> Found:
-    """The edges of greedy neighbourhoods, then their weights almost without penalty.
+    """The edges of greedy neighbourhoods, then their weights with very little L2 penalty.
 
     An edge is kept if one of its ends has the other as a neighbour. The search takes so little time that a resumed run
     repeats it.
@@ -76,13 +78,11 @@ def greedily(training: NetworkTraining, task: NetworkTask, run: Run) -> Found:
     found = greedy_neighbourhoods(
         table.codes, table.arity, task.counts, gamma=gamma, stopped=lambda: run.stopped is not None
     )
-    edges = task.numbers_of(joined(found))
     complete = len(found) == len(table.names)
     run.phase("fitting")
-    problem = training.problem(task, FREE / REFIT)
-    start = training.independent(problem, task, run)
-    name = "refit" if complete else f"refit after {len(found)} columns"
-    return Found(edges, training.refit(problem, task, edges, start, run, name), FREE, complete)
+    name = "fit" if complete else f"fit to the neighbours of {len(found)} columns"
+    edges = task.numbers_of(joined(found))
+    return Found(edges, training.ridge(task, edges, RIDGE, run, name), RIDGE, complete)
 
 
 SEARCHES: dict[str, Search] = {"penalty": by_penalty, "greedy": greedily}

@@ -17,6 +17,7 @@ from parsimon.penalties import ElasticNet, GroupLasso, Penalty
 from parsimon.penalties.groups import Groups
 from parsimon.problem import Batch, InMemoryProblem
 from parsimon.solvers import Result, Status, Weights, drive
+from parsimon.solvers.choice import set_up_solver
 from parsimon.structures.graph import Graph
 from parsimon.structures.pairwise_mrf import PairwiseMRF
 from parsimon.structures.table import Table
@@ -229,6 +230,19 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         small = replace(small, penalty=small.penalty.scaled(REFIT * problem.penalty.strength))
         begin = Weights(start.at(features), np.arange(len(features)), len(features))
         result = self.minimise(small, begin, run, name, brief=brief)
+        found = Weights(result.weights.dense(), features, problem.n_features)
+        return replace(result, weights=found)
+
+    def ridge(self, task: NetworkTask, edges: IntArray, strength: float, run: Run, name: str) -> Result:
+        """Fits the weights of selected edges with a small L2 penalty, by L-BFGS: the objective is smooth."""
+        features = task.features_with(edges)
+        problem = self.problem(task, 1.0)
+        small = replace(problem.restrict(features), penalty=ElasticNet(l2=strength))
+        solver = set_up_solver("lbfgs", small, tol=self.tol, max_iter=self.max_iter)
+        with self._quiet():
+            result = run.fit(
+                name, solver, small, Weights.zeros(len(features)), max_iter=self.max_iter, whole=True
+            )
         found = Weights(result.weights.dense(), features, problem.n_features)
         return replace(result, weights=found)
 
