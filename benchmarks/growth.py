@@ -1,4 +1,4 @@
-"""How Parsimon's time and memory grow with sentences, labels and templates."""
+"""How Parsimon's time and memory grow with sentences, labels and templates, and what threads are worth."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tables import megabytes, seconds, whole
 from template_strings import sentences
 
 SEED = 1
+CORES = 16  # for which the speed-up is worked out from the serial share
 
 
 @dataclass
@@ -29,8 +30,34 @@ class Case:
     labels: int
     templates: int
     task: Task
-    runs: list[Trained] = field(default_factory=list)
+    runs: list[Trained] = field(default_factory=list)  # with all threads
+    alone: list[Trained] = field(default_factory=list)  # with one
     failure: str | None = None
+
+    @property
+    def seconds(self) -> float:
+        """From opening the file to the last iteration, with all threads."""
+        return median(run.curve[-1].seconds for run in self.runs)
+
+    @property
+    def seconds_alone(self) -> float:
+        """The same with one thread."""
+        return median(run.curve[-1].seconds for run in self.alone)
+
+    @property
+    def serial_share(self) -> float:
+        """What part of the time with one thread no further thread makes shorter."""
+        return serial_share(self.seconds_alone, self.seconds, self.task.threads)
+
+
+def serial_share(one: float, many: float, threads: int) -> float:
+    """Amdahl's law solved for s: T(n) = T(1) · (s + (1 − s) / n)."""
+    return (many / one - 1 / threads) / (1 - 1 / threads)
+
+
+def speed_up(serial: float, threads: int) -> float:
+    """By Amdahl's law: T(1) / T(n)."""
+    return 1 / (serial + (1 - serial) / threads)
 
 
 def cases(task: Task) -> Iterator[Case]:
@@ -50,14 +77,16 @@ def cases(task: Task) -> Iterator[Case]:
         split = relabelled(data, ways * labels)
         file = _write(split, task.work / f"labels-{ways}.columns")
         n = len({token[-1] for sentence in split for token in sentence})
-        yield replace(base, name=f"labels × {ways}", labels=n, task=replace(task, train=file), runs=[])
+        changed = replace(task, train=file)
+        yield replace(base, name=f"labels × {ways}", labels=n, task=changed, runs=[], alone=[])
     for name, chosen in (
         ("fewer templates", fewer(templates)),
         ("more templates", more_templates(templates)),
     ):
         file = task.work / f"{name.replace(' ', '-')}.tpl"
         file.write_text(chosen.dumps(), encoding="utf-8")
-        yield replace(base, name=name, templates=len(chosen), task=replace(task, templates=file), runs=[])
+        changed = replace(task, templates=file)
+        yield replace(base, name=name, templates=len(chosen), task=changed, runs=[], alone=[])
 
 
 def resized(data: list[list[list[str]]], copies: float) -> list[list[list[str]]]:
@@ -103,30 +132,47 @@ def _write(data: list[list[list[str]]], target: Path) -> Path:
     return target
 
 
-def measure(peer: Parsimon, task: Task, repeats: int, say: Callable[[str], None]) -> list[Case]:
-    """Trains all sizes in turn, several times over."""
+def measure(
+    peer: Parsimon, task: Task, repeats: int, once_above: float, say: Callable[[str], None]
+) -> list[Case]:
+    """Trains all sizes in turn, several times over, with one thread and with all; the slow ones once."""
     if reason := peer.available():
         say(f"{peer.name}: skipped, {reason}")
         return []
+    single = replace(peer, most_threads=1)
     measured = list(cases(task))
     for repeat in range(repeats):
         for case in measured:
-            if case.failure is None:
+            if case.failure is None and not any(run.seconds > once_above for run in case.runs):
                 try:
+                    case.alone.append(single.train(case.task))
                     case.runs.append(peer.train(case.task))
                 except Failed as failure:
                     case.failure = str(failure)
-                end = case.failure or f"{seconds(case.runs[-1].seconds)}, {megabytes(case.runs[-1].peak_mb)}"
-                say(f"{repeat + 1}/{repeats} {case.name}: {end}")
+            end = case.failure
+            if end is None:
+                one, all_threads = case.alone[-1], case.runs[-1]
+                end = f"{seconds(one.seconds)} and {seconds(all_threads.seconds)}, {megabytes(all_threads.peak_mb)}"
+            say(f"{repeat + 1}/{repeats} {case.name}: {end}")
     return measured
 
 
 def report(measured: Sequence[Case]) -> str:
+    """A table of sizes, and one of threads."""
+    done = [case for case in measured if case.runs]
+    if not done:
+        return "".join(f"{case.name} failed: {case.failure}\n" for case in measured)
+    threads, repeats = done[0].task.threads, max(len(case.runs) for case in done)
+    text = f"Parsimon with {threads} threads (medians of {repeats}); set-up is reading, numbering and the "
+    text += "first look at all features, and × is how many times the first row's time that is:\n\n"
+    text += _sizes(done) + "\n" + _threads(done)
+    return text + "".join(f"\n{case.name} failed: {case.failure}\n" for case in measured if case.failure)
+
+
+def _sizes(done: Sequence[Case]) -> str:
     """One row a size; time an iteration is all the time after the set-up over the number of iterations."""
     rows = []
-    for case in measured:
-        if not case.runs:
-            continue
+    for case in done:
         steps = len(case.runs[0].curve) - 1
         start, end = (median(run.curve[i].seconds for run in case.runs) for i in (0, -1))
         rows.append(
@@ -141,15 +187,38 @@ def report(measured: Sequence[Case]) -> str:
                 str(steps),
                 seconds((end - start) / steps if steps else None),
                 seconds(end),
+                f"{end / done[0].seconds:.2f}",
                 megabytes(middle([run.peak_mb for run in case.runs])),
             ]
         )
     problem = ["", "sentences", "labels", "templates", "features", "left"]
-    head = [*problem, "set-up", "iterations", "an iteration", "in all", "peak memory"]
-    repeats = max((len(case.runs) for case in measured), default=0)
-    text = f"Parsimon to its tolerance (medians of {repeats}); set-up is reading, numbering and the "
-    text += "first look at all features:\n\n" + table(head, rows)
-    return text + "".join(f"\n{case.name} failed: {case.failure}\n" for case in measured if case.failure)
+    head = [*problem, "set-up", "iterations", "an iteration", "in all", "×", "peak memory"]
+    return table(head, rows)
+
+
+def _threads(done: Sequence[Case]) -> str:
+    """One row a size: time and memory with one thread and with several, and what Amdahl's law makes of that."""
+    threads, rows = done[0].task.threads, []
+    if threads < 2:
+        return "With a single thread there is nothing to compare.\n"
+    for case in done:
+        ratio, serial = case.seconds_alone / case.seconds, case.serial_share
+        rows.append(
+            [
+                case.name,
+                seconds(case.seconds_alone),
+                seconds(case.seconds),
+                f"{ratio:.2f}",
+                f"{100 * serial:.1f} %",
+                f"{speed_up(max(serial, 0.0), CORES):.1f}",
+                megabytes(middle([run.peak_mb for run in case.alone])),
+                megabytes(middle([run.peak_mb for run in case.runs])),
+            ]
+        )
+    times = ["1 thread", f"{threads} threads", "times as fast", "serial share", f"with {CORES} cores"]
+    text = "What threads are worth: the serial share is what Amdahl's law makes of the two times, and with it, how "
+    text += f"many times as fast {CORES} cores would be.\n\n"
+    return text + table(["", *times, "memory, 1 thread", f"memory, {threads} threads"], rows)
 
 
 def as_json(measured: Sequence[Case]) -> list[dict[str, Any]]:
@@ -170,8 +239,10 @@ def as_json(measured: Sequence[Case]) -> list[dict[str, Any]]:
                     "seconds": run.curve[-1].seconds,
                     "peak_mb": run.peak_mb,
                     "ended": run.ended,
+                    "threads": threads,
                 }
-                for run in case.runs
+                for threads, runs in ((1, case.alone), (case.task.threads, case.runs))
+                for run in runs
             ],
         }
         for case in measured

@@ -8,7 +8,7 @@ function,
 and all print it, penalties included, after each iteration:
 
 - Wapiti prints `obj` = F (its rho1 and rho2 are ρ1 and ρ2).
-- CRFsuite prints `Loss` = F with c1 = ρ1 and c2 = ρ2/2 (it has no ½ in front of its L2 term).
+- CRFsuite, chaine and underthesea-core print F with c1 = ρ1 and c2 = ρ2/2 (they have no ½ in front of the L2 term).
 - CRF++ prints `obj` = F with ρ1 = 1/c and no L2 term, which at ρ2 = 1e-5 makes no difference one could see.
 """
 
@@ -316,55 +316,78 @@ def points(done: Run, progress: re.Pattern[str], objective: int, active: int) ->
 
 
 @dataclass(frozen=True)
-class CRFsuite:
-    """python-crfsuite, given the same features as strings. Seconds are `append` and `train`, nothing else."""
+class PythonCRF:
+    """A Python package, given the same features as strings. Seconds are its own `append` and `train`, nothing else."""
 
-    pairs: str = "all"
+    title: str
+    library: str  # what is imported
+    pairs: str = "seen"
     max_iter: int = 150
     templates: TemplateSet = field(default_factory=lambda: TemplateSet(()))
     label_threads: tuple[int, ...] = (1,)
-    worker: ClassVar[Path] = Path(__file__).with_name("crfsuite_worker.py")
+    worker: ClassVar[Path] = Path(__file__).with_name("crf_worker.py")
+    loss: ClassVar[re.Pattern[str]] = re.compile(r"Loss: ([\d.]+)")
+    active: ClassVar[re.Pattern[str]] = re.compile(r"Active features: (\d+)")
+    total: ClassVar[re.Pattern[str]] = re.compile(r"Sparse features: .* = (\d+) total")
 
     @property
     def name(self) -> str:
         """A name that tells the variants apart."""
-        return f"python-crfsuite, {self.pairs} pairs"
+        return f"{self.title}, {self.pairs} pairs"
 
     def available(self) -> str | None:
         """The package is needed, and templates that it has features for."""
-        if importlib.util.find_spec("pycrfsuite") is None:
-            return "the package python-crfsuite is not installed"
+        if importlib.util.find_spec(self.library) is None:
+            return f"the package {self.title} is not installed"
         return cannot_expand(self.templates)
 
     def threads(self, task: Task) -> int:
-        """It has one."""
+        """They have one."""
         return 1
 
     def train(self, task: Task) -> Trained:
         """Trains for some iterations or until it stops by itself."""
-        attributes, model = task.work / "train.attributes", fresh(task.work / f"crfsuite-{self.pairs}.model")
+        attributes = task.work / "train.attributes"
+        model = fresh(task.work / f"{self.library}-{self.pairs}.model")
         write_attributes(self.templates, task.train, attributes)
         most = min(self.max_iter, task.max_iter or self.max_iter)
         strengths = [str(task.rho1), str(task.rho2 / 2)]
-        command: list[str | Path] = [sys.executable, self.worker, "train", attributes, model, *strengths]
-        done = run([*command, str(int(self.pairs == "all")), str(most)], limit=task.limit)
+        command: list[str | Path] = [sys.executable, self.worker, "train", self.library, attributes, model]
+        done = run([*command, *strengths, str(int(self.pairs == "all")), str(most)], limit=task.limit)
         if done.interrupted:
-            raise Failed(f"python-crfsuite did not end within {task.limit:.0f} s")
+            raise Failed(f"{self.title} did not end within {task.limit:.0f} s")
         said = json.loads(done.lines[-1][1])
+        curve = [Point(*point) for point in said["curve"]] or self.printed(done)
+        counts = [m for _, line in done.lines if (m := self.total.match(line))]
         return Trained(
-            curve=[Point(*point) for point in said["curve"]],
-            features=said["features"],
+            curve=curve,
+            features=said["features"] or int(counts[0][1]),
             model=model,
             model_bytes=model.stat().st_size,
             seconds=done.seconds,
             peak_mb=done.peak_mb,
-            ended=f"at {most} iterations" if len(said["curve"]) >= most else "its own rule",
-            details={"append_seconds": said["append_seconds"], "said": said["reason"]},
+            ended=f"at {most} iterations" if len(curve) >= most else "its own rule",
+            details={"said": said["reason"]},
         )
+
+    def printed(self, done: Run) -> list[Point]:
+        """The curve in what it printed, each line with the time at which it came."""
+        began = next((seconds for seconds, line in done.lines if line == "training begins"), None)
+        if began is None:
+            raise Failed(f"{self.title} did not say when it began")
+        curve: list[Point] = []
+        for seconds, line in done.lines:
+            if m := self.loss.match(line):
+                curve.append(Point(seconds - began, float(m[1]), 0))
+            elif curve and (m := self.active.match(line)):
+                curve[-1] = Point(curve[-1].seconds, curve[-1].objective, int(m[1]))
+        if not curve:
+            raise Failed(f"{self.title} printed no line of progress that could be read")
+        return curve
 
     def label(self, model: Path, templates: Path, source: Path, target: Path, threads: int) -> Labelled:
         """Its process, without Python's start; and `tag` by itself."""
-        done = run([sys.executable, self.worker, "tag", model, source, target, templates])
+        done = run([sys.executable, self.worker, "tag", self.library, model, source, target, templates])
         said = json.loads(done.lines[-1][1])
         return Labelled(
             {
@@ -373,3 +396,13 @@ class CRFsuite:
                 "tag without features": said["tag_seconds"],
             }
         )
+
+
+def python_crfs(max_iter: int, templates: TemplateSet) -> list[PythonCRF]:
+    """The packages. chaine is made of CRFsuite, so all pairs would say the same again."""
+    return [
+        PythonCRF("python-crfsuite", "pycrfsuite", "all", max_iter, templates),
+        PythonCRF("python-crfsuite", "pycrfsuite", "seen", max_iter, templates),
+        PythonCRF("chaine", "chaine", "seen", max_iter, templates),
+        PythonCRF("underthesea-core", "underthesea_core", "seen", max_iter, templates),
+    ]

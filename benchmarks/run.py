@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 
 import growth
 import labelling
+import segmentation
 import startup
 import training
 from parsimon.data import member
@@ -29,10 +31,11 @@ from parsimon.errors import ParsimonError
 from parsimon.features.presets import get_preset
 from parsimon.features.templates import TemplateSet
 from parsimon.report.markdown import replace_blocks
-from peers import CRFpp, CRFsuite, Parsimon, Peer, Task, Wapiti
+from peers import CRFpp, Parsimon, Peer, Task, Wapiti, python_crfs
 from template_strings import sentences
 
-PARTS = ("training", "labelling", "growth", "startup")
+PACKAGES = ("parsimon", "python-crfsuite", "chaine", "underthesea-core", "vaporetto", "ufal.udpipe", "numpy")
+PARTS = ("training", "labelling", "segmentation", "growth", "startup")
 TARGETS = "12580,12000,11700,11400"
 QUICK_SENTENCES = 300
 QUICK_TARGETS = "2500,1500,1200"
@@ -59,9 +62,25 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--threads", type=int, default=2, help="for those that can use several (default: 2)")
     p.add_argument("--tol", type=float, help="Parsimon's tolerance (default: its own)")
     p.add_argument("--targets", help=f"objectives to time, separated by commas (default: {TARGETS})")
+    p.add_argument(
+        "--once-above",
+        type=float,
+        default=45.0,
+        metavar="SECONDS",
+        help="trainings that take longer are not repeated (default: 45)",
+    )
     p.add_argument("--copies", type=int, default=20, help="how often the test file is repeated for labelling")
     p.add_argument("--limit", type=float, default=900.0, help="seconds for one training (default: 900)")
-    p.add_argument("--crfsuite-iterations", type=int, default=150, metavar="N", help="(default: 150)")
+    p.add_argument(
+        "--growth-iterations", type=int, default=120, metavar="N", help="of every size (default: 120)"
+    )
+    p.add_argument(
+        "--crfsuite-iterations",
+        type=int,
+        default=150,
+        metavar="N",
+        help="of python-crfsuite, chaine and underthesea-core (default: 150)",
+    )
     p.add_argument("--crfpp-iterations", type=int, default=43, metavar="N", help="(default: 43)")
     p.add_argument(
         "--parsimon", metavar="PATH", help="the program (default: beside this Python, or on the PATH)"
@@ -86,8 +105,7 @@ def peers_of(options: argparse.Namespace, templates: TemplateSet) -> list[Peer]:
         Parsimon("seen", 1, options.parsimon),
         Wapiti(False, options.wapiti),
         Wapiti(True, options.wapiti),
-        CRFsuite("all", options.crfsuite_iterations, templates),
-        CRFsuite("seen", options.crfsuite_iterations, templates),
+        *python_crfs(options.crfsuite_iterations, templates),
         CRFpp(options.crfpp, options.crfpp_iterations),
     ]
     words, without = (
@@ -147,7 +165,7 @@ def machine() -> dict[str, Any]:
         ]
         cpu = models[0].partition(":")[2].strip() if models else cpu
     packages = {}
-    for name in ("parsimon", "python-crfsuite", "ufal.udpipe", "numpy"):
+    for name in PACKAGES:
         try:
             packages[name] = version(name)
         except PackageNotFoundError:
@@ -192,7 +210,7 @@ def measure(options: argparse.Namespace, parts: list[str], work: Path) -> None:
     for part in parts:
         say(f"== {part}")
         if part == "training":
-            records = training.compare(peers, task, test, options.repeats, say)
+            records = training.compare(peers, task, test, options.repeats, options.once_above, say)
             models.update({r.peer.name: r.runs[-1].model for r in records if r.runs})
             tables[part], results[part] = training.report(records, task), training.as_json(records)
         elif part == "labelling":
@@ -201,8 +219,14 @@ def measure(options: argparse.Namespace, parts: list[str], work: Path) -> None:
                 chosen, task, test, options.copies, options.repeats, models, say
             )
             tables[part], results[part] = labelling.report(tokens, rates), labelling.as_json(tokens, rates)
+        elif part == "segmentation":
+            ours = Parsimon("all", None, options.parsimon)
+            told = segmentation.measure(ours, task.train, test, work, options.copies, options.repeats, say)
+            tables[part], results[part] = segmentation.report(told), segmentation.as_json(told)
         elif part == "growth":
-            grown = growth.measure(Parsimon("all", None, options.parsimon), task, options.repeats, say)
+            fixed = replace(task, max_iter=task.max_iter or options.growth_iterations)
+            ours = Parsimon("all", None, options.parsimon)
+            grown = growth.measure(ours, fixed, options.repeats, options.once_above, say)
             tables[part], results[part] = growth.report(grown), growth.as_json(grown)
         else:
             results[part] = startup.measure(options.parsimon, max(options.repeats, 3))

@@ -37,8 +37,13 @@ class Record:
         return middle([of(run) for run in self.runs])
 
 
-def compare(peers: Sequence[Peer], task: Task, test: Path, repeats: int, say: Say) -> list[Record]:
-    """Trains all peers in turn, several times over, so that whatever slows the machine slows them all."""
+def compare(
+    peers: Sequence[Peer], task: Task, test: Path, repeats: int, once_above: float, say: Say
+) -> list[Record]:
+    """Trains all peers in turn, several times over, so that whatever slows the machine slows them all.
+
+    Those that take longer than so many seconds have one turn.
+    """
     records = []
     for peer in peers:
         if reason := peer.available():
@@ -47,7 +52,7 @@ def compare(peers: Sequence[Peer], task: Task, test: Path, repeats: int, say: Sa
             records.append(Record(peer, peer.threads(task)))
     for repeat in range(repeats):
         for record in records:
-            if record.failure is None:
+            if record.failure is None and not any(run.seconds > once_above for run in record.runs):
                 _train_once(record, task, test, f"{repeat + 1}/{repeats} {record.peer.name}", say)
     return records
 
@@ -178,7 +183,10 @@ def report(records: Sequence[Record], task: Task) -> str:
         "Seconds since the training file was opened to an objective, in brackets how many times Parsimon's "
     )
     repeats = max((len(record.runs) for record in ran), default=0)
-    text += f"(ρ1 = {task.rho1:g}, ρ2 = {task.rho2:g}; medians of {repeats}):\n\n"
+    once = [record.peer.name for record in ran if len(record.runs) < repeats]
+    text += f"(ρ1 = {task.rho1:g}, ρ2 = {task.rho2:g}; medians of {repeats}"
+    text += f"; run once: {', '.join(once)}" if once else ""
+    text += "):\n\n"
     text += time_table(ran, task.targets)
     if any(reference(ran, record) not in (None, record) for record in ran):
         text += "\nEach to the objective where it ends:\n\n" + end_table(ran)

@@ -118,7 +118,7 @@ def learn(
     if how.l1:
         settings = {"solver": Online(epochs + refit, Decreasing(0.1), seed=seed), "penalty": L1(size)}
     began = time.process_time()
-    training = ParserTraining(relations=None, random_state=seed, n_jobs=threads, **settings)
+    training = ParserTraining(relations=None, first_pass=False, random_state=seed, n_jobs=threads, **settings)
     task = training.prepare(ArcFeatures(templates), train)
     chosen_in = time.process_time() - began
     result = training.solve(task)

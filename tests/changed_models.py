@@ -17,9 +17,11 @@ def changed(content: bytes, change: Change) -> bytes:
     """The file after the change."""
     from safetensors.numpy import load, save
 
+    from parsimon.tasks.packed_arrays import unpack
+
     length = int.from_bytes(content[:8], "little")
     header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["parsimon"])
-    tensors = dict(load(content))
+    tensors = unpack(load(content), header.pop("packed"), len(content))  # nothing has to be packed
     text = change(header, tensors)
     return bytes(save(tensors, metadata={"parsimon": text if isinstance(text, str) else json.dumps(header)}))
 

@@ -16,15 +16,19 @@ from fuzz.targets.core_scripts import (
     GOLD,
     NEW_ONLINE,
     NEW_SUMMED,
+    SECOND_ORDER,
+    SEEN,
     batch,
     chain,
     ints,
+    known_templates,
     longs,
     posterior,
     reals,
     rows,
     sentences,
     step_map,
+    template_weights,
     token_map,
     tree,
     zeros,
@@ -53,6 +57,11 @@ def summed() -> core.SummedChain:
     return learner
 
 
+def loss_pass(gold: Any = None) -> core.LogLossPass:
+    labels = ints(*GOLD) if gold is None else gold
+    return core.LogLossPass([(token_map(), step_map(), step_map(), chain(), labels)], 1)
+
+
 def descent(*, blocks: bool = True) -> core.BlockDescent:
     made = core.BlockDescent(3)
     made.add(*batch())
@@ -74,6 +83,16 @@ def with_number(array: Any, at: int, number: float) -> Any:
     array = np.array(array)
     array[at] = number
     return array
+
+
+def descend_groups(**changed: Any) -> int:
+    given: dict[str, Any] = {
+        **{name: np.ones(4) for name in ("gradient", "diagonal", "l1")},
+        **{"pairs": zeros(4, 2), "middle": np.eye(2), "inverse": np.eye(2), "w": zeros(4), "d": zeros(4)},
+        **{"start": longs(0, 2, 3), "member": longs(0, 1, 3), "strength": reals(1, 0)},
+        **{"tol": 0.1, "rounds": 2, "threads": 1, **changed},
+    }
+    return core.descend_groups(**given)
 
 
 def copies(**changed: Any) -> core.GroupCopies:
@@ -122,7 +141,111 @@ def screened(**changed: Any) -> Any:
     return tuple(given.values())
 
 
+def template_scores(**changed: Any) -> None:
+    given = {
+        "extractor": known_templates(),
+        "features": core.FeatureRows(4, 3),
+        "w": np.arange(12.0),
+        **changed,
+    }
+    weights = core.TemplateWeights(given["extractor"], given["features"], given["w"])
+    if "after" in changed:
+        given["extractor"].learn(*SEEN, 0, 1)
+    weights.scores(*SEEN, changed.get("out", zeros(5, 3)), 1)
+
+
+def label_step(pair: Any = None, first: Any = None, **changed: Any) -> None:
+    n = 3 if pair is None else len(pair)
+    step = core.LabelStep(np.eye(3) if pair is None else pair, zeros(n) if first is None else first, zeros(n))
+    labels, marginals = changed.get("labels", ints(*[0] * 5)), changed.get("out", zeros(5, 3))
+    given = changed.get("given")
+    step.labels(template_weights(), *SEEN, given, labels, 1)
+    step.marginals(template_weights(), *SEEN, given, marginals, zeros(2), 1)
+
+
+def strange(tuples: list[list[int]], test: int = 0) -> core.Extractor:
+    made = core.Extractor(
+        np.array([[test, 0, 0]] * len(tuples[0]), np.int32), ints(0, len(tuples[0])), ints(0)
+    )
+    made.load(0, np.array(tuples, np.int32))
+    return made
+
+
+ONE = {"features": core.FeatureRows(1, 3), "w": np.arange(3.0)}
+LABELLING: list[tuple[str, Callable[[], Any]]] = [
+    ("there must be a row for every attribute", lambda: template_scores(features=core.FeatureRows(3, 3))),
+    ("there must be one weight a feature", lambda: template_scores(w=np.arange(11.0))),
+    ("a weight is not finite", lambda: template_scores(w=np.full(12, np.nan))),
+    ("the extractor has other attributes by now", lambda: template_scores(after=True)),
+    ("scores must be tokens × labels", lambda: template_scores(out=zeros(5, 2))),
+    (
+        "the number of a string is out of range",
+        lambda: template_scores(extractor=strange([[2**30, 1]]), **ONE),
+    ),
+    ("the input of a test is out of range", lambda: template_scores(extractor=strange([[1]], 10**6), **ONE)),
+    (
+        "there must be fewer than 65,536 labels",
+        lambda: core.TemplateWeights(strange([[1]]), core.FeatureRows(1, 10**5), zeros(10**5)),
+    ),
+    ("pair scores must be labels × labels", lambda: label_step(first=zeros(2))),
+    ("a score is not a number", lambda: label_step(pair=np.full((3, 3), np.nan))),
+    ("a score is not a number", lambda: label_step(first=np.full(3, np.inf))),
+    ("weights and steps must have the same labels", lambda: label_step(np.eye(2))),
+    ("outputs must have the shape of the scores", lambda: label_step(labels=ints(0))),
+    ("outputs must have the shape of the scores", lambda: label_step(out=zeros(5, 2))),
+    ("there must be one label a token", lambda: label_step(given=ints(0))),
+    ("a label is out of range", lambda: label_step(given=ints(0, 0, 0, 3, 0))),
+    ("a length is negative", lambda: core.label_lines(b"a\n", longs(0), longs(1), ints(-1), ints(0), ["x"])),
+]
+
+
+def second_order(**changed: Any) -> core.SecondOrderChain:
+    names = (
+        "offsets",
+        "kind",
+        "weights",
+        "before",
+        "tag",
+        "n_tags",
+        "n_kinds",
+        "scores_tags",
+        "scores_pairs",
+    )
+    return core.SecondOrderChain(
+        *{**dict(zip(names, [*SECOND_ORDER, True, True], strict=True)), **changed}.values()
+    )
+
+
 REFUSED: list[tuple[str, Callable[[], Any]]] = [
+    # Second-order chains
+    ("there must be two tags a pair", lambda: second_order(before=ints(-1), tag=ints(0, 1))),
+    ("there must be two tags a pair, and some pair", lambda: second_order(before=ints(), tag=ints())),
+    ("pairs of tags must ascend", lambda: second_order(before=ints(-1, -1), tag=ints(1, 0))),
+    ("pairs of tags must ascend", lambda: second_order(before=ints(0, 0), tag=ints(1, 1))),
+    ("a tag is out of range", lambda: second_order(before=ints(-2, 0), tag=ints(1, 0))),
+    ("a tag is out of range", lambda: second_order(before=ints(-1, 2), tag=ints(1, 0))),
+    ("a tag is out of range", lambda: second_order(before=ints(-1, 0), tag=ints(2, 0))),
+    ("there must be at least one tag and fewer than 65,536", lambda: second_order(n_tags=0)),
+    ("the number of tables of triples is out of range", lambda: second_order(n_kinds=0)),
+    ("a step's table is out of range", lambda: second_order(kind=ints(0, 1, 0, 0, 0))),
+    ("there must be one weight a sequence", lambda: second_order(weights=reals(1))),
+    ("a sequence's weight is not finite", lambda: second_order(weights=reals(1, np.inf))),
+    (
+        "node scores must be tokens × columns",
+        lambda: second_order().score(zeros(5, 6), zeros(1, 7), ints(*[1] * 5), zeros(2)),
+    ),
+    (
+        "scores of triples must be tables × triples",
+        lambda: second_order().score(zeros(5, 7), zeros(1, 6), ints(*[1] * 5), zeros(2)),
+    ),
+    (
+        "there must be one tag a token",
+        lambda: second_order().score(zeros(5, 7), zeros(1, 7), ints(1), zeros(2)),
+    ),
+    (
+        "a tag is out of range",
+        lambda: second_order().add(ints(0, 1, 2, 0, 1), 1.0, zeros(5, 7), zeros(1, 7)),
+    ),
     # Templates
     ("starts must ascend from 0 to the number of tests", lambda: extractor(start=ints(0, 1, 300))),
     ("starts must ascend from 0 to the number of tests", lambda: extractor(start=ints(0, 5, 3))),
@@ -137,6 +260,7 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
         "a template looks at an input that is not there",
         lambda: extractor(with_number(TESTS, 0, 7)).learn(*SENTENCE, 0, 1),
     ),
+    *LABELLING,
     ("the number of tokens to skip must not be negative", lambda: extractor().apply(*SENTENCE, -1, 1)),
     # Maps
     ("the number of attributes must be from 0 to 2^31 - 1", lambda: core.FeatureRows(HUGE, 3)),
@@ -156,10 +280,10 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("features must be of pairs of labels", lambda: core.lay_out(step_map(), ints(0), -3, False, 1)),
     ("features must be of pairs of labels", lambda: core.lay_out(step_map(), ints(0), HUGE, False, 1)),
     # Screening
-    ("a batch is a map and marginals", lambda: core.screen_nodes([(None, zeros(5, 3))], 0.1, 1)),  # type: ignore[list-item]
+    ("a batch is a map and marginals", lambda: core.screen_nodes([(None, zeros(5, 3), [])], 0.1, 1)),  # type: ignore[list-item]
     (
         "the maps of all batches must have the same features",
-        lambda: core.screen_nodes([(token_map(), zeros(5, 3)), (step_map(), zeros(1, 9))], 0.1, 1),
+        lambda: core.screen_nodes([(token_map(), zeros(5, 3), []), (step_map(), zeros(1, 9), [])], 0.1, 1),
     ),
     ("a batch is a map of steps and a chain", lambda: core.screen_pairs([screened(map=None)], 0.1, 1)),
     ("a batch is a map of steps and a chain", lambda: core.screen_pairs([screened(chain=None)], 0.1, 1)),
@@ -174,6 +298,54 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
             [screened(chain=core.Chain(longs(0, 2, 5), ints(*[0] * 5), None, 3, 2))], 0.1, 1
         ),
     ),
+    (
+        "one label and one number a token",
+        lambda: core.screen_nodes([(token_map(), zeros(5, 3), [(zeros(4), ints(*GOLD))])], 0.1, 1),
+    ),
+    (
+        "a label is out of range",
+        lambda: core.screen_nodes([(token_map(), zeros(5, 3), [(zeros(5), ints(0, 0, 3, 0, 0))])], 0.1, 1),
+    ),
+    (
+        "the maps must have the same features",
+        lambda: core.restrict_maps([token_map(), step_map()], longs(0), 1),
+    ),
+    (
+        "features must be ascending and within the map",
+        lambda: core.restrict_maps([token_map()], longs(1, 0), 1),
+    ),
+    # Passes over batches, and quadratic models
+    (
+        "the map of tokens must have a row a token and a column a label",
+        lambda: core.LogLossPass([(step_map(), step_map(), step_map(), chain(), ints(*GOLD))], 1),
+    ),
+    (
+        "the map of label pairs must have a row a matrix and a column a pair",
+        lambda: core.LogLossPass([(token_map(), token_map(), step_map(), chain(), ints(*GOLD))], 1),
+    ),
+    ("a label is out of range", lambda: loss_pass(ints(0, 0, -1, 0, 0))),
+    ("there must be one weight a feature", lambda: loss_pass().evaluate(zeros(1), False, False, 1)),
+    ("there must be marginals of every batch", lambda: loss_pass().diagonal([], 1)),
+    ("marginals must be tokens × labels", lambda: loss_pass().diagonal([zeros(4, 3)], 1)),
+    ("no such feature", lambda: core.quadratic_rows(zeros(3, 4), longs(3), 2, zeros(1), zeros(4, 4), 0.1, 1)),
+    (
+        "the inverse must be square, of a size that 4 divides",
+        lambda: core.quadratic_rows(zeros(3, 4), longs(1), 2, zeros(1), zeros(2, 2), 0.1, 1),
+    ),
+    (
+        "the columns in use are pairs of those there are",
+        lambda: core.quadratic_rows(zeros(3, 4), longs(1), 6, zeros(1), zeros(8, 8), 0.1, 1),
+    ),
+    (
+        "one number a chosen feature",
+        lambda: core.quadratic_rows(zeros(3, 4), longs(1), 2, zeros(2), zeros(4, 4), 0.1, 1),
+    ),
+    ("one number a column", lambda: core.tall_times(zeros(3, 4), zeros(3), 1)),
+    ("one number a row", lambda: core.tall_transposed_times(zeros(3, 4), zeros(4), 1)),
+    ("one number a row", lambda: core.tall_gram(zeros(3, 4), zeros(4), 1)),
+    ("no such slot", lambda: core.take_pair(zeros(3, 4), 2, zeros(3), zeros(3), None, 1)),
+    ("one number a row", lambda: core.take_pair(zeros(3, 4), 1, zeros(3), zeros(2), None, 1)),
+    ("one number a weight", lambda: core.pseudo_gradient(zeros(3), zeros(2), zeros(3))),
     # Chains and trees
     (
         "the number of matrices of pair scores is out of range",
@@ -282,6 +454,13 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("the strength of a group must be above zero", lambda: copies(strength=reals(1, np.inf))),
     ("the factor must be above zero", lambda: copies().rescale(0.0)),
     ("rho must be above zero", lambda: copies().norms(0.0)),
+    ("one number a weight", lambda: descend_groups(l1=zeros(3))),
+    (
+        "matrices must be rank × rank, and the rank two for every pair",
+        lambda: descend_groups(middle=zeros(3, 3)),
+    ),
+    ("there must be one strength a group", lambda: descend_groups(strength=reals(1))),
+    ("a member is out of range", lambda: descend_groups(member=longs(0, 1, 4))),
     ("rho must be above zero", lambda: copies().step(zeros(3), np.inf, 1.0, zeros(3), zeros(3), 1)),
     (
         "a feature is out of range",

@@ -37,7 +37,12 @@ def test_import_loads_nothing_heavy(module: str) -> None:
 
 
 def test_the_check_would_notice() -> None:
-    assert "sklearn" in loaded_by("from parsimon import SequenceLabeler")
+    assert "sklearn" in loaded_by("from parsimon import SequenceLabeler; SequenceLabeler()")
+
+
+def test_sequence_labelers_wait_for_scikit_learn() -> None:
+    heavy = set(HEAVY) - {"numpy"}
+    assert not loaded_by("from parsimon import SequenceLabeler, TreeLabeler").intersection(heavy)
 
 
 def test_every_public_name_is_there() -> None:

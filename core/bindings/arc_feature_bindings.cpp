@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <memory>
+#include <tuple>
 
 #include "bindings/binding_arrays.hpp"
 #include "bindings/online_bindings.hpp"
@@ -92,6 +93,22 @@ void bind_arcs(nb::module_& m) {
                 new (self) ArcSentences(std::move(tokens), std::move(columns));
             },
             "offsets"_a, "values"_a, "starts"_a)
+        .def(
+            "only",
+            [](const ArcSentences& sentences, const In<int64_t>& start, const In<int32_t>& heads) {
+                auto starts = checked_offsets(start, static_cast<int64_t>(heads.size()));
+                const auto& offsets = sentences.offsets();
+                require(static_cast<int64_t>(starts.size()) == offsets.back() + 1, "every token needs its heads");
+                for (int64_t i = 0; i < sentences.size(); ++i)
+                    for (int64_t k = offsets[i]; k < offsets[i + 1]; ++k)
+                        for (int64_t j = starts[k]; j < starts[k + 1]; ++j)
+                            require(heads(j) > (j > starts[k] ? heads(j - 1) : -1) && heads(j) <= sentences.length(i)
+                                        && heads(j) != k - offsets[i] + 1,
+                                    "heads must ascend, and be other tokens of the sentence or the root");
+                return std::make_shared<ArcSentences>(
+                    sentences.only(std::move(starts), {heads.data(), heads.data() + heads.size()}));
+            },
+            "start"_a, "heads"_a)
         .def("__len__", &ArcSentences::size);
 
     nb::class_<ArcDictionary>(m, "ArcDictionary")
@@ -178,23 +195,18 @@ void bind_arcs(nb::module_& m) {
         .def(
             "attributes",
             [](const ArcDictionary& dictionary, const ArcSentences& sentences, int64_t first, int64_t last,
-               const In<int32_t>& heads) {
+               const In<int32_t>& heads, Threads threads) {
                 arcs_between(dictionary, sentences, first, last);
                 check_heads(sentences, first, last, heads, -1);
-                std::vector<int64_t> start{0};
+                std::vector<int64_t> start;
                 std::vector<int32_t> index;
                 {
                     nb::gil_scoped_release free;
-                    const int32_t* head = heads.data();
-                    for (int64_t i = first; i < last; ++i)
-                        for (int32_t at = 1; at <= sentences.length(i); ++at, ++head) {
-                            if (*head >= 0) dictionary.attributes(sentences, i, *head, at, index);
-                            start.push_back(static_cast<int64_t>(index.size()));
-                        }
+                    std::tie(start, index) = arc_attributes(dictionary, sentences, first, last, heads.data(), threads);
                 }
                 return nb::make_tuple(to_numpy(std::move(start)), to_numpy(std::move(index)));
             },
-            "sentences"_a, "first"_a, "last"_a, "heads"_a);
+            "sentences"_a, "first"_a, "last"_a, "heads"_a, "threads"_a);
 
     auto online = bind_learner<OnlineArcs>(m, "OnlineArcs");
     online

@@ -183,24 +183,31 @@ void bind_chains(nb::module_& m) {
         "Features of label pairs with a gradient above a threshold, ascending.");
     m.def(
         "screen_nodes",
-        [](const std::vector<std::pair<const LinearMap*, In2<double>>>& given, double threshold, Threads threads) {
-            std::vector<const LinearMap*> maps;
-            std::vector<const double*> parts;
-            for (const auto& [map, part] : given) {
+        [](const std::vector<std::tuple<const LinearMap*, In2<double>, Outputs>>& given, double threshold,
+           Threads threads) {
+            std::vector<NodeScreenBatch> batches;
+            for (const auto& [map, part, outputs] : given) {
                 require(map, "a batch is a map and marginals");
-                check_same_features(*map, *given[0].first);
-                require(static_cast<int64_t>(part.shape(0)) == map->rows().size()
-                            && static_cast<int64_t>(part.shape(1)) == map->features().width,
+                check_same_features(*map, *std::get<0>(given[0]));
+                const int64_t n_rows = map->rows().size(), width = map->features().width;
+                require(static_cast<int64_t>(part.shape(0)) == n_rows && static_cast<int64_t>(part.shape(1)) == width,
                         "marginals must be rows × columns");
                 map->attributes();
-                maps.push_back(map);
-                parts.push_back(part.data());
+                NodeScreenBatch batch{map, part.data(), {}};
+                for (const auto& [times, labels] : outputs) {
+                    require(static_cast<int64_t>(labels.size()) == n_rows && times.size() == labels.size(),
+                            "one label and one number a token");
+                    for (size_t t = 0; t < labels.size(); ++t)
+                        require(labels(t) >= 0 && labels(t) < width, "a label is out of range");
+                    batch.outputs.push_back({times.data(), labels.data()});
+                }
+                batches.push_back(std::move(batch));
             }
             std::vector<int64_t> features;
             std::vector<double> gradients;
-            if (!maps.empty()) {
+            if (!batches.empty()) {
                 nb::gil_scoped_release free;
-                kernels().screen_nodes(maps, parts, threshold, features, gradients, threads);
+                kernels().screen_nodes(batches, threshold, features, gradients, threads);
             }
             return nb::make_tuple(to_numpy(std::move(features)), to_numpy(std::move(gradients)));
         },

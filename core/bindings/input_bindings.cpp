@@ -1,10 +1,13 @@
 // What Python sees of the core's part for what is read: strings, columns, feature dictionaries, template expansion.
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <sstream>
 #include <string>
 
+#include "base/threads.hpp"
 #include "bindings/binding_arrays.hpp"
+#include "bindings/extractor_input.hpp"
 #include "input/columns.hpp"
 #include "input/extractor.hpp"
 #include "input/strings.hpp"
@@ -12,30 +15,6 @@
 using namespace parsimon;
 
 namespace {
-
-// What an extractor reads, checked.
-struct ExtractorInput {
-    std::vector<int64_t> offsets;
-    std::vector<Extractor::Input> inputs;
-    Extractor::Sequences sequences;
-
-    ExtractorInput(const In2<int32_t>& ids, const In2<int32_t>& before, const In2<int32_t>& after,
-                   const In<int64_t>& starts, int32_t skip, const Extractor& extractor)
-        : offsets(checked_offsets(starts, static_cast<int64_t>(ids.shape(1)))) {
-        require(static_cast<int64_t>(ids.shape(0)) >= extractor.n_inputs(),
-                "a template looks at an input that is not there");
-        require(skip >= 0, "the number of tokens to skip must not be negative");
-        require(before.shape(1) <= static_cast<size_t>(most_numbers), "the reach of templates is out of range");
-        require(before.shape(0) == ids.shape(0) && after.shape(0) == ids.shape(0) && before.shape(1) == after.shape(1)
-                    && before.shape(1) > 0,
-                "boundary values must be inputs × reach");
-        for (size_t i = 0; i < ids.shape(0); ++i)
-            inputs.push_back({ids.data() + i * ids.shape(1), before.data() + i * before.shape(1),
-                              after.data() + i * after.shape(1)});
-        sequences = {offsets.data(), static_cast<int64_t>(offsets.size()) - 1, static_cast<int32_t>(before.shape(1)),
-                     skip};
-    }
-};
 
 // The text of a string, in UTF-8.
 std::string_view text_of(nb::handle h) {
@@ -195,26 +174,91 @@ class ItemCollector {
     Csr rows_;
 };
 
+// None, or (line, what is wrong).
+using Mistake = std::optional<std::pair<int64_t, std::string>>;
+
+template <class Read>
+Mistake reading(const nb::bytes& block, Read&& read) {
+    try {
+        const std::string_view text(block.c_str(), block.size());
+        nb::gil_scoped_release free;
+        read(text);
+    } catch (const ColumnError& e) { return std::pair{e.line, std::string(e.what())}; }
+    return std::nullopt;
+}
+
+// What the parts of a reader have, end to end.
+template <class T>
+std::vector<T> joined(const ColumnReader& reader, const std::vector<T>& (ColumnReader::*of)() const) {
+    std::vector<T> out;
+    for (const ColumnReader* part : reader.parts()) {
+        const std::vector<T>& its = (part->*of)();
+        out.insert(out.end(), its.begin(), its.end());
+    }
+    return out;
+}
+
+// Copies n bytes; sixteen at once where so many may be read and written.
+char* copied(const char* from, int64_t n, int64_t readable, char* to, const char* last) {
+    if (n <= 16 && readable >= 16 && last - to >= 16) std::memcpy(to, from, 16);
+    else std::memcpy(to, from, static_cast<size_t>(n));
+    return to + n;
+}
+
+// Pieces of sequences are written side by side, once it is known how long each is.
 nb::bytes label_lines(const nb::bytes& block, const In<int64_t>& start, const In<int64_t>& end,
-                      const In<int32_t>& lengths, const In<int32_t>& labels, const std::vector<std::string>& names) {
+                      const In<int32_t>& lengths, const In<int32_t>& labels, const std::vector<std::string>& names,
+                      Threads threads) {
     require(start.size() == labels.size() && end.size() == labels.size(), "there must be one line a label");
     const auto size = static_cast<int64_t>(block.size());
-    std::string out;
-    out.reserve(block.size() + labels.size() * 8);
-    size_t t = 0;
+    std::vector<int64_t> offsets{0};
     for (size_t i = 0; i < lengths.size(); ++i) {
-        for (int32_t k = 0; k < lengths(i); ++k, ++t) {
-            require(t < labels.size() && start(t) >= 0 && start(t) <= end(t) && end(t) <= size,
-                    "a line is out of range");
-            require(labels(t) >= 0 && static_cast<size_t>(labels(t)) < names.size(), "a label is out of range");
-            out.append(block.c_str() + start(t), static_cast<size_t>(end(t) - start(t)));
-            out.push_back('\t');
-            out.append(names[labels(t)]);
-            out.push_back('\n');
-        }
-        out.push_back('\n');
+        require(lengths(i) >= 0, "a length is negative");
+        offsets.push_back(offsets.back() + lengths(i));
     }
-    return nb::bytes(out.data(), out.size());
+    require(offsets.back() <= static_cast<int64_t>(labels.size()), "a line is out of range");
+    const auto cuts = balanced_cuts(offsets.data(), static_cast<int64_t>(lengths.size()), 64);
+    const auto n_pieces = static_cast<int64_t>(cuts.size()) - 1;
+    std::vector<std::string> tails;  // what is added to lines, with room for sixteen bytes
+    std::vector<int64_t> tail_length;
+    for (const std::string& name : names) {
+        tails.push_back("\t" + name + "\n");
+        tail_length.push_back(static_cast<int64_t>(tails.back().size()));
+        tails.back().resize(std::max<size_t>(tails.back().size(), 16));
+    }
+    std::vector<int64_t> at(n_pieces + 1, 0);  // where each piece begins in the output
+    const char* text = block.c_str();
+    {
+        nb::gil_scoped_release free;
+        parallel_for(n_pieces, threads, [&](int64_t p, int) {
+            int64_t bytes = cuts[p + 1] - cuts[p];
+            for (int64_t t = offsets[cuts[p]]; t < offsets[cuts[p + 1]]; ++t) {
+                require(start(t) >= 0 && start(t) <= end(t) && end(t) <= size, "a line is out of range");
+                require(labels(t) >= 0 && static_cast<size_t>(labels(t)) < names.size(), "a label is out of range");
+                bytes += end(t) - start(t) + tail_length[labels(t)];
+            }
+            at[p + 1] = bytes;
+        });
+    }
+    for (int64_t p = 0; p < n_pieces; ++p) at[p + 1] += at[p];
+    const nb::bytes out = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, at.back()));
+    if (!out.is_valid()) throw std::bad_alloc();
+    char* written = PyBytes_AS_STRING(out.ptr());
+    {
+        nb::gil_scoped_release free;
+        parallel_for(n_pieces, threads, [&](int64_t p, int) {
+            char *to = written + at[p], *const last = written + at[p + 1];
+            for (int64_t i = cuts[p]; i < cuts[p + 1]; ++i) {
+                for (int64_t t = offsets[i]; t < offsets[i + 1]; ++t) {
+                    to = copied(text + start(t), end(t) - start(t), size - start(t), to, last);
+                    const std::string& tail = tails[labels(t)];
+                    to = copied(tail.data(), tail_length[labels(t)], static_cast<int64_t>(tail.size()), to, last);
+                }
+                *to++ = '\n';
+            }
+        });
+    }
+    return out;
 }
 
 }  // namespace
@@ -287,20 +331,18 @@ void bind_input(nb::module_& m) {
     nb::class_<ColumnReader>(m, "ColumnReader")
         .def(nb::init<StringTable&, char, std::string, bool, bool, int32_t>(), "strings"_a, "separator"_a, "comment"_a,
              "keep_lines"_a, "learn"_a = true, "wanted"_a = 0, nb::keep_alive<1, 2>())
-        // Returns None, or (line, what is wrong).
         .def(
             "feed",
-            [](ColumnReader& r, const nb::bytes& block) -> std::optional<std::pair<int64_t, std::string>> {
-                try {
-                    const std::string_view text(block.c_str(), block.size());
-                    nb::gil_scoped_release free;
-                    r.feed(text);
-                } catch (const ColumnError& e) { return std::pair{e.line, std::string(e.what())}; }
-                return std::nullopt;
-            },
+            [](ColumnReader& r, const nb::bytes& block) { return reading(block, [&](auto text) { r.feed(text); }); },
             "block"_a)
+        .def(
+            "feed_sequences",
+            [](ColumnReader& r, const nb::bytes& block, Threads threads) {
+                return reading(block, [&](auto text) { r.feed_sequences(text, threads); });
+            },
+            "block"_a, "threads"_a)
         .def("finish",
-             [](ColumnReader& r) -> std::optional<std::pair<int64_t, std::string>> {
+             [](ColumnReader& r) -> Mistake {
                  try {
                      r.finish();
                  } catch (const ColumnError& e) { return std::pair{e.line, std::string(e.what())}; }
@@ -311,19 +353,31 @@ void bind_input(nb::module_& m) {
         .def_prop_ro("lines_read", &ColumnReader::lines_read)
         .def("columns",
              [](const ColumnReader& r) {  // [column][token]
-                 const size_t C = std::max(r.n_columns(), 1), T = r.ids().size() / C;
+                 const auto C = static_cast<size_t>(std::max(r.n_columns(), 1));
+                 const auto parts = r.parts();
+                 size_t T = 0;
+                 for (const ColumnReader* part : parts) T += part->ids().size() / C;
                  std::vector<int32_t> out(C * T);
-                 for (size_t t = 0; t < T; ++t)
-                     for (size_t c = 0; c < C; ++c) out[c * T + t] = r.ids()[t * C + c];
+                 size_t first = 0;
+                 for (const ColumnReader* part : parts) {
+                     const auto& ids = part->ids();
+                     for (size_t c = 0; c < C; ++c)
+                         for (size_t t = 0; t < ids.size() / C; ++t) out[c * T + first + t] = ids[t * C + c];
+                     first += ids.size() / C;
+                 }
                  return to_numpy(std::move(out), {C, T});
              })
-        .def("lengths", [](const ColumnReader& r) { return to_numpy(std::vector<int32_t>(r.lengths())); })
+        .def("lengths", [](const ColumnReader& r) { return to_numpy(joined(r, &ColumnReader::lengths)); })
         .def("lines", [](const ColumnReader& r) {
-            return nb::make_tuple(to_numpy(std::vector<int64_t>(r.line_start())),
-                                  to_numpy(std::vector<int64_t>(r.line_end())));
+            return nb::make_tuple(to_numpy(joined(r, &ColumnReader::line_start)),
+                                  to_numpy(joined(r, &ColumnReader::line_end)));
         });
+    m.def(
+        "count_lines",
+        [](const nb::bytes& block) { return std::count(block.c_str(), block.c_str() + block.size(), '\n'); }, "block"_a,
+        "How many lines end in a block.");
     m.def("label_lines", &label_lines, "block"_a, "start"_a, "end"_a, "lengths"_a, "labels"_a, "names"_a,
-          "The lines of a block with a label appended to each, sequences separated by blank lines.");
+          "threads"_a = 1, "The lines of a block with a label appended to each, sequences separated by blank lines.");
 
     m.def(
         "collect_items",

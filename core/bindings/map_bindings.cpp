@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 
+#include <nanobind/stl/shared_ptr.h>
+
 #include "bindings/binding_arrays.hpp"
 #include "chains/pair_layout.hpp"
 #include "kernels/kernels.hpp"
@@ -123,9 +125,10 @@ void bind_maps(nb::module_& m) {
         .def(
             "__init__",
             [](LinearMap* self, const In<int64_t>& start, const In<int32_t>& index,
-               const std::optional<In<double>>& value, const FeatureRows& features) {
-                new (self) LinearMap(checked_csr(start, index, value, features.n_attributes),
-                                     std::make_shared<FeatureRows>(features));
+               const std::optional<In<double>>& value, std::shared_ptr<FeatureRows> features) {
+                require(features != nullptr, "a map needs features");
+                Csr rows = checked_csr(start, index, value, features->n_attributes);
+                new (self) LinearMap(std::move(rows), std::move(features));
             },
             "start"_a, "index"_a, "value"_a.none(), "features"_a)
         .def_prop_ro("n_rows", [](const LinearMap& map) { return map.rows().size(); })
@@ -166,6 +169,7 @@ void bind_maps(nb::module_& m) {
                 require(static_cast<int64_t>(out.shape(0)) == map.rows().size()
                             && static_cast<int64_t>(out.shape(1)) == map.features().width,
                         "scores must be rows × columns");
+                if (!map.features().all) map.whole_attributes();  // made under the lock
                 nb::gil_scoped_release free;
                 kernels().scores(map, w.data(), out.data(), threads);
             },
@@ -183,6 +187,24 @@ void bind_maps(nb::module_& m) {
             },
             "mu"_a, "out"_a.noconvert(), "threads"_a, "squared"_a = false);
 
+    m.def(
+        "restrict_maps",
+        [](const std::vector<const LinearMap*>& maps, const In<int64_t>& features, Threads threads) {
+            for (const LinearMap* map : maps)
+                require(map && map->features() == maps[0]->features(), "the maps must have the same features");
+            std::vector<std::optional<LinearMap>> fewer(maps.size());
+            if (!maps.empty()) {
+                nb::gil_scoped_release free;
+                const FewerFeatures chosen(maps[0]->features(), features.data(), static_cast<int64_t>(features.size()));
+                parallel_for(static_cast<int64_t>(maps.size()), threads,
+                             [&](int64_t i, int) { fewer[i] = maps[i]->restrict(chosen, 1); });
+            }
+            nb::list out;
+            for (auto& each : fewer) out.append(nb::cast(std::move(*each)));
+            return out;
+        },
+        "maps"_a, "features"_a, "threads"_a,
+        "Several maps of the same features restricted to some of them, which they share.");
     m.def(
         "seen_features",
         [](const In<int64_t>& start, const In<int32_t>& index, const In<int32_t>& column, int64_t n_attributes,
@@ -210,8 +232,7 @@ void bind_maps(nb::module_& m) {
     m.def(
         "lay_out",
         [](const LinearMap& steps, const In<int32_t>& row, int64_t n_labels, bool whole, Threads threads) {
-            require(n_labels > 0 && n_labels < most_labels
-                        && (whole || steps.features().width == n_labels * n_labels),
+            require(n_labels > 0 && n_labels < most_labels && (whole || steps.features().width == n_labels * n_labels),
                     "features must be of pairs of labels");
             require(row.size() <= static_cast<size_t>(most_numbers), "there are too many tokens for one batch");
             std::vector<int32_t> rows(row.data(), row.data() + row.size());

@@ -136,8 +136,8 @@ void bind_second_order(nb::module_& m) {
                 require(best.size() == static_cast<size_t>(c.n_sequences()) && tags.size() == c.n_tokens(),
                         "outputs must have the shape of the scores");
                 nb::gil_scoped_release free;
-                return kernels().second_order_argmax(c.shape(), {node.data(), triple.data()}, best.data(),
-                                                     tags.data(), threads);
+                return kernels().second_order_argmax(c.shape(), {node.data(), triple.data()}, best.data(), tags.data(),
+                                                     threads);
             },
             "node"_a, "triple"_a, "best"_a.noconvert(), "tags"_a.noconvert(), "threads"_a)
         .def(

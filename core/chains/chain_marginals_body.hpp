@@ -51,8 +51,9 @@ inline void add_steps(const Lattice& lattice, const int32_t* kind, const double*
 // than this (or with single pairs) these matrices would be many and mostly empty: then α and right of all tokens are
 // kept, and steps are gone through kind by kind and row by row afterwards.
 constexpr int64_t few_kinds = 16;
-// Pieces of work. Their sums are added up in order, so their number is fixed, whatever the number of threads.
-constexpr int64_t most_pieces = 64;
+// Pieces of work. Their sums are added up in order, so their number goes with the batch alone, whatever the number of
+// threads.
+constexpr int64_t most_pieces = 64, cells_in_piece = 8192;
 
 // One look at a batch, in two stages: sequences, then sums of pairs. Scaled sums are tried first. Sequences that spread
 // too far for them are done again in logs.
@@ -68,7 +69,9 @@ class MarginalPass {
     bool run(double* log_z, double* node_out) {
         std::atomic<bool> feasible{true};
         std::vector<InFlight> in_flight(std::max(threads_, 1));
-        const auto cuts = balanced_cuts(shape_.offsets, shape_.n_sequences, most_pieces);
+        const int64_t cells = shape_.offsets[shape_.n_sequences] * shape_.n_labels;
+        const auto cuts =
+            balanced_cuts(shape_.offsets, shape_.n_sequences, std::min(most_pieces, 1 + cells / cells_in_piece));
         const auto n_pieces = static_cast<int64_t>(cuts.size()) - 1;
         in_logs_.assign(shape_.offsets[shape_.n_sequences], 0);
         if (at_once_) {

@@ -8,6 +8,21 @@ inline double pair_variance(const double* before, const double* here, int64_t x,
     return weight * both * (1 - both);
 }
 
+// sum[x][y] += the variance of every pair of labels at a step.
+inline void add_pair_variances(const double* before, const double* here, int64_t Y, double weight, double inverse,
+                               double* sum) {
+    for (int64_t x = 0; x < Y; ++x) {
+        const double first = before[x] * inverse * inverse;
+        double* row = sum + x * Y;
+        int64_t y = 0;
+        for (; y + 4 <= Y; y += 4) {
+            const Lanes both = spread(first) * load(here + y);
+            store(row + y, load(row + y) + spread(weight) * both * (spread(1.0) - both));
+        }
+        for (; y < Y; ++y) row[y] += weight * (first * here[y]) * (1 - first * here[y]);
+    }
+}
+
 inline void chain_variances(const ChainShape& shape, const double* marginals, const PartSums& out, int threads) {
     const int64_t Y = shape.n_labels, n_tokens = shape.offsets[shape.n_sequences];
     std::vector<double> weight(n_tokens, 1.0), sums(shape.n_pieces * Y * Y, 0.0);
@@ -29,11 +44,8 @@ inline void chain_variances(const ChainShape& shape, const double* marginals, co
         for (int64_t s = shape.piece_start[p]; s < shape.piece_start[p + 1]; ++s) {
             const int64_t t = shape.steps[s];
             if (!(weight[t] > 0)) continue;
-            const double inverse = 1 / weight[t];
-            for (int64_t x = 0; x < Y; ++x)
-                for (int64_t y = 0; y < Y; ++y)
-                    sum[x * Y + y] +=
-                        pair_variance(marginals + shape.before(t, 0) * Y, marginals + t * Y, x, y, weight[t], inverse);
+            const double *before = marginals + shape.before(t, 0) * Y, *here = marginals + t * Y;
+            add_pair_variances(before, here, Y, weight[t], 1 / weight[t], sum);
         }
     });
     std::fill(out.pair, out.pair + shape.n_kinds * Y * Y, 0.0);

@@ -74,8 +74,8 @@ inline bool second_order_argmax(const SecondOrderShape& shape, const SecondOrder
 }
 
 // The k best outputs (list Viterbi): every pair keeps the k best paths to it.
-inline void second_order_kbest(const SecondOrderShape& shape, const SecondOrderScores& scores, int32_t k, double* values,
-                               int32_t* tags, int threads) {
+inline void second_order_kbest(const SecondOrderShape& shape, const SecondOrderScores& scores, int32_t k,
+                               double* values, int32_t* tags, int threads) {
     const TagPairs& pairs = shape.pairs;
     const int64_t P = pairs.n_pairs, W = shape.width(), n_tokens = shape.offsets[shape.n_sequences];
     struct Path {

@@ -1,6 +1,6 @@
 // Second-order chains: their recursions are those of chains whose labels are pairs of tags, with another product for a
-// step; log Z and marginals. Included once per instruction set, inside a namespace, after chain_recursions_body.hpp; see
-// kernels.cpp.
+// step; log Z and marginals. Included once per instruction set, inside a namespace, after chain_recursions_body.hpp;
+// see kernels.cpp.
 
 // The scores of triples lifted into a semiring: for every tag b, a matrix from the pairs that end with b to those that
 // begin with b, rows padded; and its transpose. Stands where chain_recursions_body.hpp has a PairTable; the labels are
@@ -56,15 +56,14 @@ struct TripleTable {
         thread_local std::vector<double> some;
         some.resize(padded(pairs.n_slots));
         std::fill(out, out + stride, Semiring::zero);
-        for (int64_t b = 0; b < pairs.n_tags; ++b) {
+        for (const int32_t b : pairs.by_size) {
             const int64_t n = pairs.n_into(b), m = pairs.n_after(b);
-            if (!n || !m) continue;
-            const int32_t* into_b = pairs.pairs_into(b);
+            const int32_t* into_b = pairs.slots_into(b);
             if (back) {
                 product<Semiring>(left + pairs.block[b], from(t, b), m, padded(n), some.data());
-                for (int64_t i = 0; i < n; ++i) out[pairs.slot[into_b[i]]] = some[i];
+                for (int64_t i = 0; i < n; ++i) out[into_b[i]] = some[i];
             } else {
-                for (int64_t i = 0; i < n; ++i) some[i] = left[pairs.slot[into_b[i]]];
+                for (int64_t i = 0; i < n; ++i) some[i] = left[into_b[i]];
                 product<Semiring>(some.data(), into(t, b), n, padded(m), out + pairs.block[b]);
             }
         }
@@ -150,13 +149,13 @@ struct TripleSums {
 constexpr int64_t together = 4;
 inline void add_triples(const TagPairs& pairs, const double* left, const double* right, int64_t n, double* sum) {
     const int64_t S = pairs.n_slots;
-    for (int64_t b = 0; b < pairs.n_tags; ++b) {
+    for (const int32_t b : pairs.by_size) {
         const int64_t m = padded(pairs.n_after(b));
-        if (!m) continue;
         double* cells = sum + pairs.forward[b];
         const double* r = right + pairs.block[b];
+        const int32_t* slots = pairs.slots_into(b);
         for (int64_t i = 0; i < pairs.n_into(b); ++i, cells += m) {
-            const double* l = left + pairs.slot[pairs.pairs_into(b)[i]];
+            const double* l = left + slots[i];
             if (n == together) {
                 const Lanes a = spread(l[0]), c = spread(l[S]), d = spread(l[2 * S]), e = spread(l[3 * S]);
                 for (int64_t j = 0; j < m; j += 4)
@@ -184,7 +183,8 @@ inline void add_triples_in_logs(const TripleTable& table, const double* left, co
         for (int64_t i = 0; i < pairs.n_into(b); ++i, cells += m, scores += m) {
             const double l = left[pairs.slot[pairs.pairs_into(b)[i]]];
             if (l == minus_infinity) continue;
-            for (int64_t j = 0; j < pairs.n_after(b); ++j) cells[j] += std::exp(l + scores[j] + right[pairs.block[b] + j]);
+            for (int64_t j = 0; j < pairs.n_after(b); ++j)
+                cells[j] += std::exp(l + scores[j] + right[pairs.block[b] + j]);
         }
     }
 }
@@ -263,9 +263,11 @@ class SecondOrderPass {
         const int64_t W = shape_.width(), S = pairs.n_slots;
         for (int64_t t = shape_.offsets[i]; t < shape_.offsets[i + 1]; ++t, marginals += S) {
             double *row = node_out + t * W, *of_pairs = row + shape_.first_pair_column();
-            if (shape_.scores_tags) {
-                std::fill(row, row + pairs.n_tags, 0.0);
-                for (int64_t p = 0; p < pairs.n_pairs; ++p) row[pairs.tag[p]] += marginals[pairs.slot[p]];
+            for (int64_t c = 0; c < pairs.n_tags && shape_.scores_tags; ++c) {
+                double sum = 0;
+                const int32_t* into = pairs.slots_into(c);
+                for (int64_t k = 0; k < pairs.n_into(c); ++k) sum += marginals[into[k]];
+                row[c] = sum;
             }
             if (shape_.scores_pairs)
                 for (int64_t p = 0; p < pairs.n_pairs; ++p) of_pairs[p] = marginals[pairs.slot[p]];

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -18,23 +19,39 @@ struct ArcColumn {
     std::vector<int32_t> value;
 };
 
-// Sentences laid end to end. Where there is no token, a test finds a value of its own.
+// Sentences laid end to end. Where there is no token, a test finds a value of its own. All arcs are looked at, or those
+// that a first pass has left.
 class ArcSentences {
   public:
     static constexpr int32_t unknown = -1, root = 0, before = 1, after = 2;  // numbers from 3 on are of tokens
 
     ArcSentences(std::vector<int64_t> offsets, std::vector<ArcColumn> columns)
-        : offsets_(std::move(offsets)), columns_(std::move(columns)), arcs_{0} {
+        : offsets_(std::move(offsets)), columns_(std::make_shared<const std::vector<ArcColumn>>(std::move(columns))),
+          arcs_{0} {
         for (int64_t i = 0; i < size(); ++i)
             arcs_.push_back(arcs_.back() + static_cast<int64_t>(length(i)) * (length(i) + 1));
+    }
+
+    // The same sentences with only these heads of each token, ascending and not the token itself.
+    ArcSentences only(std::vector<int64_t> head_start, std::vector<int32_t> heads) const {
+        ArcSentences out(*this);
+        out.head_start_ = std::move(head_start);
+        out.heads_ = std::move(heads);
+        return out;
     }
 
     int64_t size() const { return static_cast<int64_t>(offsets_.size()) - 1; }
     int32_t length(int64_t i) const { return static_cast<int32_t>(offsets_[i + 1] - offsets_[i]); }
     const std::vector<int64_t>& offsets() const { return offsets_; }  // of tokens
     const std::vector<int64_t>& arcs() const { return arcs_; }        // of arcs, as arcs.hpp has them
-    int64_t n_columns() const { return static_cast<int64_t>(columns_.size()); }
-    bool single(int32_t column) const { return columns_[column].start.empty(); }
+    int64_t n_columns() const { return static_cast<int64_t>(columns_->size()); }
+    bool single(int32_t column) const { return (*columns_)[column].start.empty(); }
+
+    bool all_arcs() const { return head_start_.empty(); }
+    // Those of a token, from all sentences' first one on; only where not all arcs are looked at.
+    std::span<const int32_t> heads(int64_t token) const {
+        return {heads_.data() + head_start_[token], heads_.data() + head_start_[token + 1]};
+    }
 
     // The values at a place in a sentence: 0 is the root, tokens count from 1.
     std::span<const int32_t> values(int32_t column, int64_t i, int32_t place) const {
@@ -42,7 +59,7 @@ class ArcSentences {
         if (place == 0) return {edge, 1};
         if (place < 0) return {edge + 1, 1};
         if (place > length(i)) return {edge + 2, 1};
-        const ArcColumn& c = columns_[column];
+        const ArcColumn& c = (*columns_)[column];
         const int64_t token = offsets_[i] + place - 1;
         if (c.start.empty()) return {c.value.data() + token, 1};
         return {c.value.data() + c.start[token], static_cast<size_t>(c.start[token + 1] - c.start[token])};
@@ -50,8 +67,10 @@ class ArcSentences {
 
   private:
     std::vector<int64_t> offsets_;
-    std::vector<ArcColumn> columns_;
+    std::shared_ptr<const std::vector<ArcColumn>> columns_;
     std::vector<int64_t> arcs_;
+    std::vector<int64_t> head_start_;  // [n_tokens + 1]; empty when all arcs are looked at
+    std::vector<int32_t> heads_;
 };
 
 // Lengths of arcs fall into buckets: 1, 2, 3, 4, 5, 6–10, 11–20, more; and arcs from the root.

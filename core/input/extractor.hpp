@@ -48,6 +48,12 @@ class Extractor {
     int64_t n_attributes() const { return offsets_.back(); }
     const std::vector<int64_t>& offsets() const { return offsets_; }  // first attribute of each skeleton
     const TupleTable& table(int32_t skeleton) const { return tables_[skeleton]; }
+    // Of one template: what it looks at, and its attributes.
+    std::vector<TemplateTest> tests(int32_t j) const {
+        return {tests_.begin() + start_[j], tests_.begin() + start_[j + 1]};
+    }
+    const TupleTable& table_of(int32_t j) const { return tables_[skeleton_[j]]; }
+    int64_t first_attribute(int32_t j) const { return offsets_[skeleton_[j]]; }
 
     // The columns that templates look at, and what they see before the first and after the last token.
     struct Input {
@@ -60,6 +66,13 @@ class Extractor {
         int64_t n_sequences;
         int32_t reach;
         int32_t skip;  // tokens at the start of each sequence where nothing is expanded (1 for label pairs)
+
+        // What there is in a row of a sequence, which may lie beyond its ends.
+        int32_t at(const Input& input, int64_t begin, int64_t length, int64_t row) const {
+            if (row < 0) return input.before[std::min<int64_t>(-row, reach) - 1];
+            if (row >= length) return input.after[std::min<int64_t>(row - length + 1, reach) - 1];
+            return input.ids[begin + row];
+        }
     };
 
     // Expands all templates and learns new attributes. out: [n_tokens][n_templates], −1 where skipped.
@@ -110,6 +123,16 @@ class Extractor {
         return rows;
     }
 
+    // The attribute of template j at token t of a sequence; −1 if it is not known.
+    int64_t find(int32_t j, const std::vector<Input>& inputs, const Sequences& sequences, int64_t begin, int64_t length,
+                 int64_t t) const {
+        thread_local std::vector<int32_t> tuple;
+        tuple.resize(std::max(tuple.size(), longest_tuple()));
+        read_tuple(j, inputs, sequences, begin, length, t, tuple.data());
+        const int32_t id = table_of(j).find(tuple.data());
+        return id < 0 ? -1 : first_attribute(j) + id;
+    }
+
     // Puts in the attributes of a saved model, skeleton by skeleton.
     void load(int32_t skeleton, const int32_t* tuples, int64_t n) {
         TupleTable& table = tables_[skeleton];
@@ -136,13 +159,10 @@ class Extractor {
                     int64_t length, int64_t t, int32_t* tuple) const {
         for (int32_t k = start_[j]; k < start_[j + 1]; ++k) {
             const TemplateTest& test = tests_[k];
-            const Input& input = inputs[test.input];
             int64_t row = test.offset;
             if (!test.absolute) row += t;
             else row += row < 0 ? length : -1;
-            if (row < 0) *tuple++ = input.before[std::min<int64_t>(-row, sequences.reach) - 1];
-            else if (row >= length) *tuple++ = input.after[std::min<int64_t>(row - length + 1, sequences.reach) - 1];
-            else *tuple++ = input.ids[begin + row];
+            *tuple++ = sequences.at(inputs[test.input], begin, length, row);
         }
     }
 

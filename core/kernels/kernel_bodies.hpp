@@ -17,11 +17,15 @@
 #include "chains/second_order_decoding_body.hpp"
 #include "kernels/screen_body.hpp"
 #include "chains/window_body.hpp"
+#include "chains/labelling_body.hpp"
+#include "kernels/tall_matrix_body.hpp"
 #include "kernels/quadratic_descent_body.hpp"
+#include "kernels/paired_rows_body.hpp"
 // clang-format on
 
 constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
                         scores,
+                        scores_from_rows,
                         pullback,
                         chain_marginals,
                         chain_variances,
@@ -41,8 +45,20 @@ constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
                         second_order_kbest,
                         second_order_sample,
                         chain_window,
+                        template_scores,
+                        template_labels,
+                        template_marginals,
                         screen_pairs,
                         screen_nodes,
                         descend,
+                        paired_slopes,
+                        paired_moments,
+                        paired_products,
+                        quadratic_rows,
+                        tall_times,
+                        tall_transposed_times,
+                        tall_gram,
+                        take_pair,
+                        pseudo_gradient,
                         dot,
                         exponentials};

@@ -9,23 +9,33 @@ namespace parsimon {
 
 // What the functions take has headers of its own; who calls a function includes those that it needs.
 class LinearMap;    // maps/linear_map.hpp
+struct WeightRows;  // maps/feature_rows.hpp
 struct ChainShape;  // chains/chain_shape.hpp
 struct PartScores;
 struct PartSums;
 struct ChainPosterior;  // chains/chain_posterior.hpp
 struct WindowWork;      // chains/chain_window.hpp
 struct LabelWindow;
+struct LabelStep;       // chains/label_step.hpp
+class TemplateWeights;  // input/template_weights.hpp
+struct SeenTokens;
 struct SecondOrderShape;  // chains/second_order_shape.hpp
 struct SecondOrderScores;
 struct SecondOrderSums;
 struct ScreenBatch;       // kernels/screening.hpp
+struct NodeScreenBatch;
 struct LowRankQuadratic;  // kernels/low_rank_quadratic.hpp
+struct PairedQuadratic;
+struct LowRankRows;
+struct TallMatrix;
 
 struct Kernels {
     const char* name;
 
     // out[row][c] = Σ value · w[feature]; overwrites.
     void (*scores)(const LinearMap&, const double* w, double* out, int threads);
+    // The same, where the weights of attributes that are handled as whole rows are laid out already.
+    void (*scores_from_rows)(const LinearMap&, const double* w, const WeightRows& whole, double* out, int threads);
     // out[feature] += Σ value · mu[row][c], or value² where `squared`.
     void (*pullback)(const LinearMap&, const double* mu, double* out, bool squared, int threads);
 
@@ -74,15 +84,40 @@ struct Kernels {
     bool (*chain_window)(WindowWork& work, const double* scores, int64_t length, int32_t n_labels, LabelWindow window,
                          double weight);
 
+    // Straight from what templates see: scores [T][Y]; the best labels [T]; node marginals [T][Y] with log Z per
+    // sequence. All steps are scored alike; `given` are labels that are certain (−1 for none), or null. False: some
+    // sequence has no output with a finite score.
+    void (*template_scores)(const TemplateWeights&, const SeenTokens&, double* out, int threads);
+    bool (*template_labels)(const TemplateWeights&, const SeenTokens&, const LabelStep&, const int32_t* given,
+                            int32_t* labels, int threads);
+    bool (*template_marginals)(const TemplateWeights&, const SeenTokens&, const LabelStep&, const int32_t* given,
+                               double* out, double* log_z, int threads);
+
     // All features of label pairs, or of labels, whose gradient is above a threshold: ascending, with their gradients.
     void (*screen_pairs)(const std::vector<ScreenBatch>&, double threshold, std::vector<int64_t>& features,
                          std::vector<double>& gradients, int threads);
-    void (*screen_nodes)(const std::vector<const LinearMap*>&, const std::vector<const double*>& parts,
-                         double threshold, std::vector<int64_t>& features, std::vector<double>& gradients, int threads);
+    void (*screen_nodes)(const std::vector<NodeScreenBatch>&, double threshold, std::vector<int64_t>& features,
+                         std::vector<double>& gradients, int threads);
 
     // Sweeps of coordinate descent on a quadratic with a diagonal plus low-rank matrix and an L1 norm; see
     // quadratic_descent_body.hpp.
     void (*descend)(const LowRankQuadratic&, const double* w, const double* l1, int sweeps, double* d, double* moment);
+
+    // Rows of W = [D S, Y], for some of a model's features; see paired_rows_body.hpp.
+    void (*paired_slopes)(const PairedQuadratic&, const int64_t* member, int64_t n, const double* p, const double* w,
+                          const double* x, double* out);
+    void (*paired_moments)(const PairedQuadratic&, const int64_t* member, int64_t n, const double* step, double* out);
+    void (*paired_products)(const PairedQuadratic&, const int64_t* member, int64_t n, const double* scale,
+                            const double* x, const double* slope, double* out);
+    // What such a model is made of, and products with the tall matrices in it; see tall_matrix_body.hpp.
+    void (*quadratic_rows)(const TallMatrix& pairs, const int64_t* chosen, int64_t used, const double* inverse,
+                           double least, const LowRankRows& out, int threads);
+    void (*tall_times)(const TallMatrix&, const double* z, double* out, int threads);
+    void (*tall_transposed_times)(const TallMatrix&, const double* x, double* out, int threads);
+    void (*tall_gram)(const TallMatrix&, const double* weight, double* out, int threads);
+    void (*take_pair)(double* rows, int64_t n, int64_t width, int64_t slot, const double* s, const double* y,
+                      const double* diagonal, double* out, int threads);
+    void (*pseudo_gradient)(const double* w, const double* gradient, const double* l1, int64_t n, double* out);
 
     // A sum in a fixed order, whatever BLAS there is and however many threads it has.
     double (*dot)(const double* a, const double* b, int64_t n);

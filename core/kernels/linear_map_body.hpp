@@ -60,35 +60,12 @@ void with_row_sum(int64_t width, Body&& body) {
     }
 }
 
-// The weights of attributes that are handled as whole rows, laid out as such.
-struct WholeRows {
-    std::vector<double> filled;
-    const LinearMap& map;
-    const double* weights;
-    int64_t width;
-
-    WholeRows(const LinearMap& given, const double* w) : map(given), weights(w), width(given.features().width) {
-        const FeatureRows& features = map.features();
-        if (features.all) return;
-        filled.assign(static_cast<int64_t>(map.whole_attributes().size()) * width, 0.0);
-        double* row = filled.data();
-        for (const int32_t a : map.whole_attributes()) {
-            for (int64_t k = features.start[a]; k < features.start[a + 1]; ++k) row[features.column[k]] = w[k];
-            row += width;
-        }
-    }
-    const double* row(int64_t a) const {
-        return map.features().all ? weights + a * width : filled.data() + map.whole_place()[a] * width;
-    }
-};
-
-inline void scores(const LinearMap& map, const double* w, double* out, int threads) {
+inline void scores_from_rows(const LinearMap& map, const double* w, const WeightRows& whole, double* out, int threads) {
     const Csr& rows = map.rows();
     const FeatureRows& features = map.features();
     const int64_t width = features.width;
     const bool valued = !rows.value.empty();
-    const WholeRows whole(map, w);
-    const auto cuts = balanced_cuts(rows.start.data(), rows.size(), 32);
+    const auto cuts = balanced_cuts(rows.start.data(), rows.size(), threads > 1 ? 32 : 1);
     with_row_sum(width, [&](auto type) {
         using Sum = typename decltype(type)::type;
         parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
@@ -97,7 +74,7 @@ inline void scores(const LinearMap& map, const double* w, double* out, int threa
                 Sum sum(width, to);
                 const int64_t middle = map.whole_end(r), end = rows.start[r + 1];
                 for (int64_t i = rows.start[r]; i < middle; ++i)
-                    sum.add(valued ? rows.value[i] : 1.0, whole.row(rows.index[i]));
+                    sum.add(valued ? rows.value[i] : 1.0, whole.row(rows.index[i], width));
                 sum.put();
                 for (int64_t i = middle; i < end; ++i) {
                     const int32_t a = rows.index[i];
@@ -108,6 +85,13 @@ inline void scores(const LinearMap& map, const double* w, double* out, int threa
             }
         });
     });
+}
+
+inline void scores(const LinearMap& map, const double* w, double* out, int threads) {
+    const FeatureRows& features = map.features();
+    if (features.all) return scores_from_rows(map, w, {w, nullptr}, out, threads);
+    const auto [rows, row_of] = map.whole_attributes().laid_out(features, w);
+    scores_from_rows(map, w, {rows.data(), row_of.data()}, out, threads);
 }
 
 // Sixteen running sums keep the vector units busy; they are added up in a fixed order.
@@ -123,8 +107,15 @@ inline double dot(const double* a, const double* b, int64_t n) {
     return sum[0];
 }
 
+// Sums of `firings` rows, of which some columns are wanted: all columns side by side, or each by itself. In units of
+// about one addition.
+inline bool whole_rows_are_quicker(int64_t firings, int64_t n_columns, int64_t width) {
+    const int64_t lanes = (width + 3) / 4;
+    return firings * n_columns > firings * lanes + lanes + n_columns + 4;
+}
+
 inline void pullback(const LinearMap& map, const double* mu, double* out, bool squared, int threads) {
-    const Csr& attributes = map.attributes();
+    const AttributeRows& attributes = map.attributes();
     const FeatureRows& features = map.features();
     const int64_t width = features.width;
     const bool valued = !attributes.value.empty();
@@ -132,20 +123,21 @@ inline void pullback(const LinearMap& map, const double* mu, double* out, bool s
         if (!valued) return 1.0;
         return squared ? attributes.value[i] * attributes.value[i] : attributes.value[i];
     };
-    const auto cuts = balanced_cuts(attributes.start.data(), attributes.size(), 64);
+    const auto cuts = balanced_cuts(attributes.start.data(), attributes.size(), threads > 1 ? 64 : 1);
     with_row_sum(width, [&](auto type) {
         using Sum = typename decltype(type)::type;
         parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
             std::vector<double> total(width);
-            for (int64_t a = cuts[piece]; a < cuts[piece + 1]; ++a) {
-                const int64_t begin = attributes.start[a], end = attributes.start[a + 1];
-                if (begin == end) continue;
-                if (map.everywhere(a) && !squared) {
+            for (int64_t p = cuts[piece]; p < cuts[piece + 1]; ++p) {
+                const int64_t a = attributes.attribute[p];
+                const int64_t begin = attributes.start[p], end = attributes.start[p + 1];
+                if (map.everywhere(p) && !squared) {
                     if (!features.all && features.start[a] == features.start[a + 1]) continue;
                     out[features.all ? a : features.start[a]] += dot(attributes.value.data() + begin, mu, end - begin);
                     continue;
                 }
-                if (features.whole_row(a)) {
+                const int64_t n_columns = features.all ? width : features.start[a + 1] - features.start[a];
+                if (features.all || whole_rows_are_quicker(end - begin, n_columns, width)) {
                     Sum sum(width, total.data());
                     for (int64_t i = begin; i < end; ++i) sum.add(value(i), mu + attributes.index[i] * width);
                     sum.put();

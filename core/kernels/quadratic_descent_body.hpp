@@ -3,25 +3,71 @@
 //
 // moment = Wᵀ d is kept up to date, so a coordinate costs two passes over its `rank` numbers. Coordinates are
 // visited in order. After the first sweep, those that stayed at zero are passed over.
-inline void descend(const LowRankQuadratic& q, const double* w, const double* l1, int sweeps, double* d,
-                    double* moment) {
-    const int64_t r = q.rank, whole = r / 4 * 4;
+
+// Where the minimum along a coordinate is, at this slope and curvature.
+inline double coordinate_minimum(double now, double slope, double h, double l1) {
+    const double target = h * now - slope;
+    return target > l1 ? (target - l1) / h : target < -l1 ? (target + l1) / h : 0.0;
+}
+
+// With a rank of 4·R, up to 40: the moment stays in registers.
+template <int R>
+void descend_in_registers(const LowRankQuadratic& q, const double* w, const double* l1, int sweeps, double* d,
+                          double* moment) {
+    Lanes m[R];
+#pragma GCC unroll 16
+    for (int j = 0; j < R; ++j) m[j] = load(moment + 4 * j);
     for (int sweep = 0; sweep < sweeps; ++sweep)
         for (int64_t k = 0; k < q.n; ++k) {
-            if (sweep && w[k] + d[k] == 0) continue;
-            const double* v = q.projected + k * r;
-            Lanes sum = spread(0.0);
-            for (int64_t j = 0; j < whole; j += 4) sum += load(v + j) * load(moment + j);
-            double low_rank = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-            for (int64_t j = whole; j < r; ++j) low_rank += v[j] * moment[j];
+            const double now = w[k] + d[k];
+            if (sweep && now == 0) continue;
+            const double* v = q.projected + k * 4 * R;
+            Lanes even = spread(0.0), odd = spread(0.0);
+#pragma GCC unroll 16
+            for (int j = 0; j < R; ++j) (j % 2 ? odd : even) += load(v + 4 * j) * m[j];
+            even += odd;
+            const double low_rank = (even[0] + even[1]) + (even[2] + even[3]);
             const double slope = q.gradient[k] + q.diagonal[k] * d[k] - low_rank;
-            const double h = q.curvature[k], now = w[k] + d[k], target = h * now - slope;
-            const double next = target > l1[k] ? (target - l1[k]) / h : target < -l1[k] ? (target + l1[k]) / h : 0.0;
-            const double step = next - now;
+            const double next = coordinate_minimum(now, slope, q.curvature[k], l1[k]), step = next - now;
             if (step == 0) continue;
             d[k] = next - w[k];
-            const double* column = q.columns + k * r;
-            for (int64_t j = 0; j < whole; j += 4) store(moment + j, load(moment + j) + step * load(column + j));
-            for (int64_t j = whole; j < r; ++j) moment[j] += step * column[j];
+            const double* column = q.columns + k * 4 * R;
+#pragma GCC unroll 16
+            for (int j = 0; j < R; ++j) m[j] += step * load(column + 4 * j);
         }
+#pragma GCC unroll 16
+    for (int j = 0; j < R; ++j) store(moment + 4 * j, m[j]);
+}
+
+inline void descend_in_memory(const LowRankQuadratic& q, const double* w, const double* l1, int sweeps, double* d,
+                              double* moment) {
+    const int64_t r = q.rank;
+    for (int sweep = 0; sweep < sweeps; ++sweep)
+        for (int64_t k = 0; k < q.n; ++k) {
+            const double now = w[k] + d[k];
+            if (sweep && now == 0) continue;
+            const double slope =
+                q.gradient[k] + q.diagonal[k] * d[k] - row_dot(q.projected + k * r, moment, r);
+            const double next = coordinate_minimum(now, slope, q.curvature[k], l1[k]), step = next - now;
+            if (step == 0) continue;
+            d[k] = next - w[k];
+            add_row(step, q.columns + k * r, r, moment);
+        }
+}
+
+inline void descend(const LowRankQuadratic& q, const double* w, const double* l1, int sweeps, double* d,
+                    double* moment) {
+    switch (q.rank % 4 ? 0 : q.rank / 4) {
+        case 1: return descend_in_registers<1>(q, w, l1, sweeps, d, moment);
+        case 2: return descend_in_registers<2>(q, w, l1, sweeps, d, moment);
+        case 3: return descend_in_registers<3>(q, w, l1, sweeps, d, moment);
+        case 4: return descend_in_registers<4>(q, w, l1, sweeps, d, moment);
+        case 5: return descend_in_registers<5>(q, w, l1, sweeps, d, moment);
+        case 6: return descend_in_registers<6>(q, w, l1, sweeps, d, moment);
+        case 7: return descend_in_registers<7>(q, w, l1, sweeps, d, moment);
+        case 8: return descend_in_registers<8>(q, w, l1, sweeps, d, moment);
+        case 9: return descend_in_registers<9>(q, w, l1, sweeps, d, moment);
+        case 10: return descend_in_registers<10>(q, w, l1, sweeps, d, moment);
+        default: return descend_in_memory(q, w, l1, sweeps, d, moment);
+    }
 }

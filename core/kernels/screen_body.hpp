@@ -16,9 +16,9 @@ class PairScreen {
   public:
     PairScreen(const std::vector<ScreenBatch>& batches, double threshold)
         : batches_(batches), features_(batches[0].steps->features()), Y_(batches[0].shape.n_labels), S_(padded(Y_)),
-          threshold_(threshold), total_(Y_ * S_), outer_(Y_ * S_), sides_(2 * Y_) {}
+          threshold_(threshold), total_(Y_ * S_), outer_(Y_ * S_), sides_(2 * Y_), place_(batches.size(), -1) {}
 
-    // Appends (feature, gradient) of one attribute.
+    // Appends (feature, gradient) of one attribute; to be called with ascending attributes.
     void screen(int64_t a, std::vector<int64_t>& found, std::vector<double>& gradients) {
         collect(a);
         if (firings_.empty()) return;
@@ -38,8 +38,12 @@ class PairScreen {
         valued_below_zero_ = false;
         for (size_t b = 0; b < batches_.size(); ++b) {
             const ScreenBatch& batch = batches_[b];
-            const Csr& attributes = batch.steps->attributes();
-            for (int64_t i = attributes.start[a]; i < attributes.start[a + 1]; ++i) {
+            const AttributeRows& attributes = batch.steps->attributes();
+            int64_t& p = place_[b];
+            if (p < 0) p = attributes.place_from(a);
+            while (p < attributes.size() && attributes.attribute[p] < a) ++p;
+            if (p == attributes.size() || attributes.attribute[p] > a) continue;
+            for (int64_t i = attributes.start[p]; i < attributes.start[p + 1]; ++i) {
                 const double value = attributes.value.empty() ? 1.0 : attributes.value[i];
                 valued_below_zero_ = valued_below_zero_ || value < 0;
                 const int32_t r = attributes.index[i];
@@ -197,81 +201,107 @@ class PairScreen {
     std::vector<int32_t> labels_[2], steps_;
     std::vector<uint32_t> pairs_;
     std::vector<double> total_, outer_, sides_;
+    std::vector<int64_t> place_;  // of each batch, where it is in the list of attributes
 };
 
-// body(attribute, found, gradients) for all attributes, in pieces; what is found is in the order of attributes.
-template <class MakeBody>
+// body(first, last, found, gradients) for pieces of all attributes; what is found is in their order.
+template <class Body>
 void over_attributes(const std::vector<int64_t>& cost, int threads, std::vector<int64_t>& features,
-                     std::vector<double>& gradients, MakeBody&& make_body) {
+                     std::vector<double>& gradients, Body&& body) {
     const auto n = static_cast<int64_t>(cost.size()) - 1;
     const auto cuts = balanced_cuts(cost.data(), n, 128);
     const auto pieces = static_cast<int64_t>(cuts.size()) - 1;
     std::vector<std::vector<int64_t>> found(pieces);
     std::vector<std::vector<double>> values(pieces);
-    parallel_for(pieces, threads, [&](int64_t piece, int) {
-        auto body = make_body();
-        for (int64_t a = cuts[piece]; a < cuts[piece + 1]; ++a) body(a, found[piece], values[piece]);
-    });
+    parallel_for(pieces, threads,
+                 [&](int64_t piece, int) { body(cuts[piece], cuts[piece + 1], found[piece], values[piece]); });
+    size_t total = 0;
+    for (const auto& each : found) total += each.size();
+    features.reserve(total);
+    gradients.reserve(total);
     for (int64_t p = 0; p < pieces; ++p) {
         features.insert(features.end(), found[p].begin(), found[p].end());
         gradients.insert(gradients.end(), values[p].begin(), values[p].end());
+        found[p] = {};
+        values[p] = {};
     }
 }
 
 inline void screen_pairs(const std::vector<ScreenBatch>& batches, double threshold, std::vector<int64_t>& features,
                          std::vector<double>& gradients, int threads) {
     if (batches.empty()) return;
-    std::vector<int64_t> cost(batches[0].steps->features().n_attributes + 1, 0);
+    std::vector<int64_t> cost(batches[0].steps->features().n_attributes + 1, 1);
+    cost[0] = 0;
     for (const ScreenBatch& batch : batches) {
-        const Csr& attributes = batch.steps->attributes();
-        for (int64_t a = 0; a < attributes.size(); ++a) {
-            cost[a + 1] += 1;
-            for (int64_t i = attributes.start[a]; i < attributes.start[a + 1]; ++i)
-                cost[a + 1] += batch.row_start[attributes.index[i] + 1] - batch.row_start[attributes.index[i]];
-        }
+        const AttributeRows& attributes = batch.steps->attributes();
+        for (int64_t p = 0; p < attributes.size(); ++p)
+            for (int64_t i = attributes.start[p]; i < attributes.start[p + 1]; ++i)
+                cost[attributes.attribute[p] + 1] +=
+                    batch.row_start[attributes.index[i] + 1] - batch.row_start[attributes.index[i]];
     }
     std::partial_sum(cost.begin(), cost.end(), cost.begin());
-    over_attributes(cost, threads, features, gradients, [&] {
-        return [screen = std::make_shared<PairScreen>(batches, threshold)](int64_t a, std::vector<int64_t>& found,
-                                                                           std::vector<double>& values) {
-            screen->screen(a, found, values);
-        };
-    });
+    over_attributes(cost, threads, features, gradients,
+                    [&](int64_t first, int64_t last, std::vector<int64_t>& found, std::vector<double>& values) {
+                        PairScreen screen(batches, threshold);
+                        for (int64_t a = first; a < last; ++a) screen.screen(a, found, values);
+                    });
 }
 
-inline void screen_nodes(const std::vector<const LinearMap*>& maps, const std::vector<const double*>& parts,
-                         double threshold, std::vector<int64_t>& features, std::vector<double>& gradients,
-                         int threads) {
-    if (maps.empty()) return;
-    const FeatureRows& rows = maps[0]->features();
+// Gradients of all features of some attributes are summed batch by batch, so that each batch's marginals are gone
+// through in the order of its attributes, and no attribute is asked for in batches where it never fires.
+template <class Sum>
+void sum_nodes(const std::vector<NodeScreenBatch>& batches, int64_t first, int64_t last, int64_t width, double* total) {
+    std::vector<double> here(width);
+    for (const NodeScreenBatch& batch : batches) {
+        const AttributeRows& attributes = batch.map->attributes();
+        for (int64_t p = attributes.place_from(first); p < attributes.size() && attributes.attribute[p] < last; ++p) {
+            double* row = total + (attributes.attribute[p] - first) * width;
+            const int64_t begin = attributes.start[p], end = attributes.start[p + 1];
+            const auto value = [&](int64_t i) { return attributes.value.empty() ? 1.0 : attributes.value[i]; };
+            Sum sum(width, here.data());
+            for (int64_t i = begin; i < end; ++i) sum.add(value(i), batch.parts + attributes.index[i] * width);
+            sum.put();
+            for (int64_t c = 0; c < width; ++c) row[c] += here[c];
+            for (const ScreenOutput& output : batch.outputs)
+                for (int64_t i = begin; i < end; ++i)
+                    row[output.labels[attributes.index[i]]] += value(i) * output.times[attributes.index[i]];
+        }
+    }
+}
+
+inline void screen_nodes(const std::vector<NodeScreenBatch>& batches, double threshold, std::vector<int64_t>& features,
+                         std::vector<double>& gradients, int threads) {
+    if (batches.empty()) return;
+    const FeatureRows& rows = batches[0].map->features();
     const int64_t width = rows.width;
-    std::vector<int64_t> cost(rows.n_attributes + 1, 0);
-    for (const LinearMap* map : maps)
-        for (int64_t a = 0; a < rows.n_attributes; ++a)
-            cost[a + 1] += 1 + map->attributes().start[a + 1] - map->attributes().start[a];
+    const int64_t at_once = std::max<int64_t>(1, 16384 / width);  // attributes, whose sums stay in the cache
+    std::vector<int64_t> cost(rows.n_attributes + 1, 1);
+    cost[0] = 0;
+    for (const NodeScreenBatch& batch : batches) {
+        const AttributeRows& attributes = batch.map->attributes();
+        for (int64_t p = 0; p < attributes.size(); ++p)
+            cost[attributes.attribute[p] + 1] += attributes.start[p + 1] - attributes.start[p];
+    }
     std::partial_sum(cost.begin(), cost.end(), cost.begin());
     with_row_sum(width, [&](auto type) {
         using Sum = typename decltype(type)::type;
-        over_attributes(cost, threads, features, gradients, [&] {
-            return [&, total = std::vector<double>(width)](int64_t a, std::vector<int64_t>& found,
-                                                           std::vector<double>& values) mutable {
-                Sum sum(width, total.data());
-                for (size_t b = 0; b < maps.size(); ++b) {
-                    const Csr& attributes = maps[b]->attributes();
-                    for (int64_t i = attributes.start[a]; i < attributes.start[a + 1]; ++i)
-                        sum.add(attributes.value.empty() ? 1.0 : attributes.value[i],
-                                parts[b] + attributes.index[i] * width);
-                }
-                sum.put();
-                const int64_t first = rows.all ? a * width : rows.start[a],
-                              last = rows.all ? first + width : rows.start[a + 1];
-                for (int64_t k = first; k < last; ++k) {
-                    const double g = total[rows.all ? k - first : rows.column[k]];
+        over_attributes(cost, threads, features, gradients, [&](int64_t first, int64_t last, auto& found, auto& values) {
+            std::vector<double> total;
+            for (int64_t from = first; from < last; from += at_once) {
+                const int64_t to = std::min(last, from + at_once);
+                total.assign((to - from) * width, 0.0);
+                sum_nodes<Sum>(batches, from, to, width, total.data());
+                const int64_t begin = rows.all ? from * width : rows.start[from],
+                              end = rows.all ? to * width : rows.start[to];
+                int64_t a = from;
+                for (int64_t k = begin; k < end; ++k) {
+                    while (!rows.all && rows.start[a + 1] <= k) ++a;
+                    const double g = total[rows.all ? k - begin : (a - from) * width + rows.column[k]];
                     if (std::abs(g) <= threshold) continue;
                     found.push_back(k);
                     values.push_back(g);
                 }
-            };
+            }
         });
     });
 }

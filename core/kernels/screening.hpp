@@ -21,6 +21,12 @@ struct ScreenOutput {
     const double* times;    // [T]
     const int32_t* labels;  // [T]
 };
+// The gradient of labels: Σ parts + Σ over outputs of times · [label is y], at the rows of a map.
+struct NodeScreenBatch {
+    const LinearMap* map;
+    const double* parts;  // [T][Y]
+    std::vector<ScreenOutput> outputs;
+};
 struct ScreenBatch {
     const LinearMap* steps;    // distinct rows × attributes, all features
     const int64_t* row_start;  // the steps of each of these rows

@@ -83,8 +83,9 @@ class BlockData {
     void each_firing(int part, int64_t a, Body&& body) const {
         for (size_t b = 0; b < batches_.size(); ++b) {
             const BlockBatch& batch = batches_[b];
-            const Csr& attributes = (part ? batch.steps : batch.node).attributes();
-            for (int64_t i = attributes.start[a]; i < attributes.start[a + 1]; ++i) {
+            const AttributeRows& attributes = (part ? batch.steps : batch.node).attributes();
+            const auto [begin, end] = attributes.entries_of(a);
+            for (int64_t i = begin; i < end; ++i) {
                 const double value = attributes.value.empty() ? 1.0 : attributes.value[i];
                 const int32_t r = attributes.index[i];
                 if (!part) body(static_cast<int32_t>(b), r, value);

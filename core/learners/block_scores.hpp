@@ -51,8 +51,9 @@ class BlockScores {
                     if (matrix_attributes_.index[i] == a) matrices_[k].stale = matrices_changed_ = true;
         } else {
             for (size_t b = 0; b < rows_.size(); ++b) {
-                const Csr& attributes = data_.batches()[b].steps.attributes();
-                for (int64_t i = attributes.start[a]; i < attributes.start[a + 1]; ++i) {
+                const AttributeRows& attributes = data_.batches()[b].steps.attributes();
+                const auto [begin, end] = attributes.entries_of(a);
+                for (int64_t i = begin; i < end; ++i) {
                     rows_[b][attributes.index[i]].stale = true;
                     rows_[b][attributes.index[i]].high = 0;
                 }

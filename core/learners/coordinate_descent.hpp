@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "learners/active_groups.hpp"
 #include "maps/linear_map.hpp"
 
 namespace parsimon {
@@ -25,24 +26,17 @@ struct QuadraticModel {
     const double *l1, *pull, *centre;  // [K]
 };
 
-// Groups that are to be looked at, each with its features, ascending.
-struct ActiveGroups {
-    int64_t n = 0;
-    const int64_t* start = nullptr;  // [n + 1]
-    const int64_t* member = nullptr;
-    const double* strength = nullptr;  // [n]
-};
-
-// Which attribute and column a feature is of, and how strongly it bends the model: Σ D x².
+// Where a feature's attribute fires (its entries), its column, and how strongly it bends the model: Σ D x².
 struct Coordinate {
-    int64_t feature;
-    int32_t attribute, column;
+    int64_t feature, begin, end;
+    int32_t column;
+    bool everywhere;
     double bend;
 };
 
 inline std::vector<Coordinate> coordinates(const QuadraticModel& model, const int64_t* active, int64_t n) {
     const FeatureRows& features = model.map.features();
-    const Csr& attributes = model.map.attributes();
+    const AttributeRows& attributes = model.map.attributes();
     std::vector<Coordinate> out(n);
     int64_t a = 0;
     for (int64_t i = 0; i < n; ++i) {
@@ -52,11 +46,13 @@ inline std::vector<Coordinate> coordinates(const QuadraticModel& model, const in
             while (features.start[a + 1] <= k) ++a;
         const auto column = static_cast<int32_t>(features.all ? k % features.width : features.column[k]);
         double bend = 1e-12;  // an attribute that never fires must not divide by zero
-        for (int64_t e = attributes.start[a]; e < attributes.start[a + 1]; ++e) {
+        const auto [begin, end] = attributes.entries_of(a);
+        for (int64_t e = begin; e < end; ++e) {
             const double x = attributes.value.empty() ? 1.0 : attributes.value[e];
             bend += model.curvature[attributes.index[e] * features.width + column] * x * x;
         }
-        out[i] = {k, static_cast<int32_t>(a), column, bend + model.pull[k]};
+        const bool everywhere = end > begin && model.map.everywhere(attributes.place_from(a));
+        out[i] = {k, begin, end, column, everywhere, bend + model.pull[k]};
     }
     return out;
 }
@@ -108,11 +104,11 @@ class CoordinateDescent {
     double slope(const Coordinate& c) const {
         double sum = model_.gradient[c.feature]
                      + model_.pull[c.feature] * (w_[c.feature] + delta_[c.feature] - model_.centre[c.feature]);
-        if (model_.map.everywhere(c.attribute))
+        if (c.everywhere)
             return sum
-                   + slope_everywhere(attributes_.value.data() + attributes_.start[c.attribute],
+                   + slope_everywhere(attributes_.value.data() + c.begin,
                                       model_.map.rows().size());
-        for (int64_t e = attributes_.start[c.attribute]; e < attributes_.start[c.attribute + 1]; ++e) {
+        for (int64_t e = c.begin; e < c.end; ++e) {
             const int64_t at = attributes_.index[e] * width_ + c.column;
             sum += value(e) * model_.curvature[at] * margin_[at];
         }
@@ -123,12 +119,12 @@ class CoordinateDescent {
         const double by = next - (w_[c.feature] + delta_[c.feature]);
         if (by == 0) return;
         delta_[c.feature] = next - w_[c.feature];
-        if (model_.map.everywhere(c.attribute)) {
-            const double* value = attributes_.value.data() + attributes_.start[c.attribute];
+        if (c.everywhere) {
+            const double* value = attributes_.value.data() + c.begin;
             for (int64_t r = 0; r < model_.map.rows().size(); ++r) margin_[r] += value[r] * by;
             return;
         }
-        for (int64_t e = attributes_.start[c.attribute]; e < attributes_.start[c.attribute + 1]; ++e)
+        for (int64_t e = c.begin; e < c.end; ++e)
             margin_[attributes_.index[e] * width_ + c.column] += value(e) * by;
     }
 
@@ -212,12 +208,12 @@ class CoordinateDescent {
     // body(entry, place in the margin) for the entries of a feature.
     template <class Body>
     void each(const Coordinate& c, Body&& body) const {
-        for (int64_t e = attributes_.start[c.attribute]; e < attributes_.start[c.attribute + 1]; ++e)
+        for (int64_t e = c.begin; e < c.end; ++e)
             body(e, attributes_.index[e] * width_ + c.column);
     }
 
     const QuadraticModel& model_;
-    const Csr& attributes_;
+    const AttributeRows& attributes_;
     int64_t width_;
     const double* w_;
     double *delta_, *margin_;

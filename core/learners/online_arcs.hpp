@@ -48,9 +48,10 @@ class ArcInstances {
     }
 
     void score(OnlineWeights& weights) {
-        scores_.assign(static_cast<size_t>(length_) * (length_ + 1), 0.0);
-        tokens_.resize(*batch_->sentences, sentence_, sentence_ + 1);
-        visitor_->begin(sentence_);
+        scores_.assign(static_cast<size_t>(length_) * (length_ + 1), no_tree);
+        visitor_->begin(sentence_, sentence_ + 1);
+        for (const SeenArc& each : visitor_->arcs()) scores_[each.cell] = 0.0;
+        tokens_.resize(visitor_->n_places());
         if (blocks_.empty()) find_blocks(weights);
         const double* single = weights.single(0);
         for (int32_t t = 0; t < dictionary_->n_templates(); ++t) {
@@ -71,7 +72,7 @@ class ArcInstances {
                                 });
             }
         }
-        tokens_.add_to_arcs(sentence_, scores_.data());
+        tokens_.add_to_arcs(visitor_->arcs(), scores_.data());
     }
 
     double score_of_gold() const { return tree_score(scores_.data(), length_, gold_); }
@@ -102,10 +103,10 @@ class ArcInstances {
     bool follow_marginals(OnlineWeights& weights, double step, double weight) {
         for (double& value : scores_) value = -value;
         for (int32_t m = 1; m <= length_; ++m) scores_[arc_at(length_, gold_[m - 1], m)] += 1;
-        tokens_.resize(*batch_->sentences, sentence_, sentence_ + 1);
-        tokens_.add_arcs(sentence_, scores_.data());
+        visitor_->begin(sentence_, sentence_ + 1);
+        tokens_.resize(visitor_->n_places());
+        tokens_.add_arcs(visitor_->arcs(), scores_.data());
         bool changed = false;
-        visitor_->begin(sentence_);
         for (int32_t t = 0; t < dictionary_->n_templates(); ++t)
             visitor_->visit(t, scores_.data(), tokens_, nullptr,
                             [&](double* cells, const ArcVisitor::Hit* hits, int32_t n) {

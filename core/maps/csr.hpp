@@ -36,19 +36,6 @@ inline Csr transpose(const Csr& rows, int64_t n_columns) {
     return columns;
 }
 
-// Which rows have every column once, in order: their values are a plain vector, and products with it need no index.
-inline std::vector<char> full_rows(const Csr& rows, int64_t n_columns) {
-    std::vector<char> full(rows.size(), 0);
-    for (int64_t r = 0; r < rows.size() && !rows.value.empty(); ++r) {
-        const int32_t* index = rows.index.data() + rows.start[r];
-        if (rows.start[r + 1] - rows.start[r] != n_columns) continue;
-        int64_t c = 0;
-        while (c < n_columns && index[c] == c) ++c;
-        full[r] = c == n_columns;
-    }
-    return full;
-}
-
 // Rows that are equal, entry by entry, are one: returns the distinct rows and which one each row is.
 // Label pairs are scored once per distinct row, not once per token.
 inline std::pair<Csr, std::vector<int32_t>> distinct_rows(const Csr& rows) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "maps/csr.hpp"
@@ -18,7 +19,11 @@ struct FeatureRows {
     std::vector<int64_t> start;   // [n_attributes + 1] unless all
     std::vector<int32_t> column;  // ascending within an attribute
 
-    bool operator==(const FeatureRows&) const = default;
+    bool operator==(const FeatureRows& other) const {
+        return this == &other
+               || (width == other.width && n_attributes == other.n_attributes && all == other.all
+                   && start == other.start && column == other.column);
+    }
 
     int64_t size() const { return all ? n_attributes * width : start.back(); }
 
@@ -53,6 +58,44 @@ struct FeatureRows {
         const int64_t n = start[a + 1] - start[a];
         return n * 8 >= std::min<int64_t>(width, 24) && n * 64 >= width;
     }
+};
+
+// Attributes whose weights are laid out as whole rows.
+struct WholeAttributes {
+    std::vector<int32_t> attribute;
+
+    // Of all attributes of some features.
+    static WholeAttributes of(const FeatureRows& features) {
+        WholeAttributes out;
+        for (int64_t a = 0; a < features.n_attributes; ++a)
+            if (features.whole_row(a)) out.attribute.push_back(static_cast<int32_t>(a));
+        return out;
+    }
+    // Their weights as rows [width], zero where there is no feature, and where the row of each attribute is. The first row
+    // has zeros for all attributes that have no other weights: of those that a penalty leaves, these are most.
+    std::pair<std::vector<double>, std::vector<int32_t>> laid_out(const FeatureRows& features, const double* w) const {
+        std::vector<int32_t> row_of(features.n_attributes, 0);
+        int32_t n_rows = 1;
+        for (const int32_t a : attribute) {
+            const auto zero = [](double weight) { return weight == 0; };
+            if (!std::all_of(w + features.start[a], w + features.start[a + 1], zero)) row_of[a] = n_rows++;
+        }
+        std::vector<double> rows(static_cast<int64_t>(n_rows) * features.width, 0.0);
+        for (const int32_t a : attribute) {
+            double* row = rows.data() + row_of[a] * features.width;
+            for (int64_t k = features.start[a]; row_of[a] && k < features.start[a + 1]; ++k)
+                row[features.column[k]] = w[k];
+        }
+        return {std::move(rows), std::move(row_of)};
+    }
+};
+
+// Whole rows of weights: where each attribute's is.
+struct WeightRows {
+    const double* rows;
+    const int32_t* place;  // null: a row for every attribute
+
+    const double* row(int64_t a, int64_t width) const { return rows + (place ? place[a] : a) * width; }
 };
 
 // The columns that each attribute meets: those of the rows it fires on (−1 for none), each once, ascending.

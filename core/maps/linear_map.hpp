@@ -19,10 +19,44 @@
 #include <vector>
 
 #include "base/threads.hpp"
+#include "maps/attribute_rows.hpp"
 #include "maps/csr.hpp"
 #include "maps/feature_rows.hpp"
 
 namespace parsimon {
+
+// Some features of a set, numbered anew, and their attributes, too.
+struct FewerFeatures {
+    std::shared_ptr<const FeatureRows> features;
+    std::vector<int32_t> new_number;  // of every attribute, −1 for those without features
+
+    // Feature i of the result is chosen[i] (ascending).
+    FewerFeatures(const FeatureRows& all, const int64_t* chosen, int64_t n) : new_number(all.n_attributes, -1) {
+        auto kept = std::make_shared<FeatureRows>();
+        kept->width = all.width;
+        kept->all = false;
+        kept->start.push_back(0);
+        kept->column.resize(n);
+        int64_t attribute = -1;
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t k = chosen[i];
+            if (k < 0 || k >= all.size() || (i && k <= chosen[i - 1]))
+                throw std::invalid_argument("features must be ascending and within the map");
+            int64_t a = attribute;
+            if (all.all) a = k / all.width;
+            else
+                while (a < 0 || all.start[a + 1] <= k) ++a;
+            if (a != attribute) {
+                if (attribute >= 0) kept->start.push_back(i);
+                attribute = a;
+                new_number[a] = static_cast<int32_t>(kept->n_attributes++);
+            }
+            kept->column[i] = all.all ? static_cast<int32_t>(k % all.width) : all.column[k];
+        }
+        if (n) kept->start.push_back(n);
+        features = std::move(kept);
+    }
+};
 
 class LinearMap {
   public:
@@ -38,47 +72,30 @@ class LinearMap {
     // Within row r, attributes handled as whole rows come first and end here.
     int64_t whole_end(int64_t r) const { return features_->all ? rows_->start[r + 1] : whole_end_[r]; }
 
-    // Attributes handled as whole rows that occur in some row, and the place of each attribute among them; not if all.
-    const std::vector<int32_t>& whole_attributes() const { return whole_attributes_; }
-    const std::vector<int32_t>& whole_place() const { return whole_place_; }
+    // Attributes handled as whole rows that occur in some row; not if all. Made when first needed.
+    const WholeAttributes& whole_attributes() const {
+        if (!whole_) whole_ = std::make_shared<WholeAttributes>(list_whole_attributes());
+        return *whole_;
+    }
 
     // The rows on which each attribute fires; made when first needed (never for prediction).
-    const Csr& attributes() const {
+    const AttributeRows& attributes() const {
         if (!attributes_) {
-            attributes_ = std::make_shared<Csr>(transpose(*rows_, features_->n_attributes));
+            attributes_ = std::make_shared<AttributeRows>(attribute_rows(*rows_, features_->n_attributes));
             if (features_->width == 1) everywhere_ = full_rows(*attributes_, rows_->size());
         }
         return *attributes_;
     }
-    // Whether an attribute fires on every row; only where rows are single numbers, and after `attributes`.
-    bool everywhere(int64_t a) const { return !everywhere_.empty() && everywhere_[a]; }
+    // Whether the attribute at a place of `attributes` fires on every row; only where rows are single numbers.
+    bool everywhere(int64_t place) const { return !everywhere_.empty() && everywhere_[place]; }
 
     // The map of the given features only (ascending). Feature i of the result is features[i] of this map.
     LinearMap restrict(const int64_t* chosen, int64_t n, int threads = 1) const {
-        auto kept = std::make_shared<FeatureRows>();
-        kept->width = features_->width;
-        kept->all = false;
-        kept->start.push_back(0);
-        kept->column.resize(n);
-        std::vector<int32_t> new_number(features_->n_attributes, -1);
-        int64_t attribute = -1;
-        for (int64_t i = 0; i < n; ++i) {
-            const int64_t k = chosen[i];
-            if (k < 0 || k >= features_->size() || (i && k <= chosen[i - 1]))
-                throw std::invalid_argument("features must be ascending and within the map");
-            int64_t a = attribute;
-            if (features_->all) a = k / features_->width;
-            else
-                while (a < 0 || features_->start[a + 1] <= k) ++a;
-            if (a != attribute) {
-                if (attribute >= 0) kept->start.push_back(i);
-                attribute = a;
-                new_number[a] = static_cast<int32_t>(kept->n_attributes++);
-            }
-            kept->column[i] = features_->all ? static_cast<int32_t>(k % features_->width) : features_->column[k];
-        }
-        if (n) kept->start.push_back(n);
-        return LinearMap(filter(new_number, threads), std::move(kept), threads);
+        return restrict(FewerFeatures(*features_, chosen, n), threads);
+    }
+    // The same; several maps of the same features share those that are left.
+    LinearMap restrict(const FewerFeatures& fewer, int threads) const {
+        return LinearMap(filter(fewer.new_number, threads), fewer.features, threads);
     }
 
     // The map of some rows, in the order given; of the same features.
@@ -155,26 +172,26 @@ class LinearMap {
                 if (valued) rows.value[to + i] = later[i].second;
             }
         });
-        list_whole_attributes(rows);
     }
 
-    void list_whole_attributes(const Csr& rows) {
-        whole_place_.assign(features_->n_attributes, -1);
-        for (int64_t r = 0; r < rows.size(); ++r)
-            for (int64_t i = rows.start[r]; i < whole_end_[r]; ++i) {
-                int32_t& place = whole_place_[rows.index[i]];
-                if (place >= 0) continue;
-                place = static_cast<int32_t>(whole_attributes_.size());
-                whole_attributes_.push_back(rows.index[i]);
+    WholeAttributes list_whole_attributes() const {
+        WholeAttributes out;
+        std::vector<char> listed(features_->n_attributes, 0);
+        for (int64_t r = 0; r < rows_->size(); ++r)
+            for (int64_t i = rows_->start[r]; i < whole_end_[r]; ++i) {
+                if (listed[rows_->index[i]]) continue;
+                listed[rows_->index[i]] = 1;
+                out.attribute.push_back(rows_->index[i]);
             }
+        return out;
     }
 
     std::vector<int64_t> whole_end_;
-    std::vector<int32_t> whole_attributes_, whole_place_;
     std::shared_ptr<const Csr> rows_;
     std::shared_ptr<const FeatureRows> features_;
-    mutable std::shared_ptr<const Csr> attributes_;
+    mutable std::shared_ptr<const AttributeRows> attributes_;
     mutable std::vector<char> everywhere_;
+    mutable std::shared_ptr<const WholeAttributes> whole_;
 };
 
 }  // namespace parsimon

@@ -50,6 +50,9 @@ class ColumnReader:
         learn: bool = True,
         wanted: int = 0,
     ) -> None: ...
+    def feed_sequences(self, block: bytes, threads: int) -> tuple[int, str] | None:
+        """Reads a block of whole sequences, on several threads if no strings are learnt."""
+
     def feed(self, block: bytes) -> tuple[int, str] | None:
         """Reads the whole lines of a block; (line, what is wrong there) when there is a mistake."""
 
@@ -66,6 +69,9 @@ class ColumnReader:
     def lines(self) -> tuple[_Int64, _Int64]:
         """Where each token's line starts and ends in the block."""
 
+def count_lines(block: bytes) -> int:
+    """How many lines end in a block."""
+
 def label_lines(
     block: bytes,
     start: _Integers,
@@ -73,6 +79,7 @@ def label_lines(
     lengths: _Integers,
     labels: _Integers,
     names: Sequence[str],
+    threads: int = 1,
 ) -> bytes:
     """The lines of a block with a label appended to each, sequences separated by blank lines."""
 
@@ -136,6 +143,58 @@ class FeatureRows:
     def find(self, attribute: _Integers, column: _Integers) -> _Int64:
         """The feature of each (attribute, column), −1 where there is none."""
 
+class TemplateWeights:
+    """Weights by what templates see; extractor and features must stay as they are."""
+
+    def __init__(self, extractor: Extractor, features: FeatureRows, weights: _Float64) -> None: ...
+    @property
+    def n_labels(self) -> int: ...
+    @property
+    def largest(self) -> float:
+        """No score is larger."""
+
+    def scores(
+        self,
+        inputs: _Integers,
+        before: _Integers,
+        after: _Integers,
+        offsets: _Integers,
+        out: _Float64,
+        threads: int,
+    ) -> None:
+        """Tokens × labels; overwrites."""
+
+class LabelStep:
+    """The score of every pair of labels at every step, and −∞ or 0 for labels at the ends of sequences."""
+
+    def __init__(self, pair: _Float64, first: _Float64, last: _Float64) -> None: ...
+    def labels(
+        self,
+        weights: TemplateWeights,
+        inputs: _Integers,
+        before: _Integers,
+        after: _Integers,
+        offsets: _Integers,
+        given: _Integers | None,
+        labels: _Int32,
+        threads: int,
+    ) -> bool:
+        """The best labels; False if some sequence has none."""
+
+    def marginals(
+        self,
+        weights: TemplateWeights,
+        inputs: _Integers,
+        before: _Integers,
+        after: _Integers,
+        offsets: _Integers,
+        given: _Integers | None,
+        marginals: _Float64,
+        log_z: _Float64,
+        threads: int,
+    ) -> bool:
+        """Marginals of tokens and log Z of sequences; False if some sequence has no labels."""
+
 class LinearMap:
     """The sparse linear map from weights to scores."""
 
@@ -168,6 +227,9 @@ def distinct_rows(
 ) -> tuple[_Int64, _Int32, _Float64 | None, _Int32]:
     """The distinct rows (start, index, value), and which one each row is."""
 
+def restrict_maps(maps: Sequence[LinearMap], features: _Integers, threads: int) -> list[LinearMap]:
+    """Several maps of the same features restricted to some of them, which they share."""
+
 def lay_out(
     steps: LinearMap, row: _Integers, n_labels: int, whole: bool, threads: int
 ) -> tuple[_Int32, LinearMap, _Int32, _Int32, _Int64, _UInt32, LinearMap]:
@@ -175,7 +237,9 @@ def lay_out(
     the map of their scores."""
 
 def screen_nodes(
-    batches: Sequence[tuple[LinearMap, _Float64]], threshold: float, threads: int
+    batches: Sequence[tuple[LinearMap, _Float64, Sequence[tuple[_Float64, _Integers]]]],
+    threshold: float,
+    threads: int,
 ) -> tuple[_Int64, _Float64]:
     """Features of labels with a gradient above a threshold, ascending."""
 
@@ -437,6 +501,8 @@ class ArcSentences:
     def __init__(
         self, offsets: _Integers, values: list[_Integers], starts: list[_Integers | None]
     ) -> None: ...
+    def only(self, start: _Integers, heads: _Integers) -> ArcSentences:
+        """The same sentences, in which each token can have these heads only: ascending, from start[token] on."""
     def __len__(self) -> int: ...
 
 class ArcDictionary:
@@ -475,7 +541,7 @@ class ArcDictionary:
         """out += Φᵀ parts."""
 
     def attributes(
-        self, sentences: ArcSentences, first: int, last: int, heads: _Integers
+        self, sentences: ArcSentences, first: int, last: int, heads: _Integers, threads: int
     ) -> tuple[_Int64, _Int32]:
         """The attributes of one arc into every token (none where the head is −1), as rows."""
 
@@ -608,6 +674,67 @@ def descend(
     moment: _Float64,
 ) -> None:
     """Coordinate descent on a diagonal plus low-rank quadratic with an L1 norm."""
+
+def descend_groups(
+    gradient: _Float64,
+    diagonal: _Float64,
+    pairs: _Float64,
+    middle: _Float64,
+    inverse: _Float64,
+    w: _Float64,
+    l1: _Float64,
+    start: _Integers,
+    member: _Integers,
+    strength: _Float64,
+    tol: float,
+    rounds: int,
+    d: _Float64,
+    threads: int,
+) -> int:
+    """Block coordinate descent and Newton steps on such a quadratic with the norms of groups; the number of rounds."""
+
+def quadratic_rows(
+    pairs: _Float64,
+    chosen: _Integers,
+    used: int,
+    diagonal: _Float64,
+    inverse: _Float64,
+    least: float,
+    threads: int,
+) -> tuple[_Float64, _Float64, _Float64]:
+    """W, W times the inverse, and the diagonal of D minus their product, of the chosen rows of pairs."""
+
+def tall_times(a: _Float64, z: _Float64, threads: int) -> _Float64:
+    """A z, for a matrix with many rows and few columns."""
+
+def tall_transposed_times(a: _Float64, x: _Float64, threads: int) -> _Float64:
+    """The transpose of A times x, summed in a fixed order."""
+
+def tall_gram(a: _Float64, weight: _Float64, threads: int) -> _Float64:
+    """The transpose of A times its rows weighted, summed in a fixed order."""
+
+def take_pair(
+    columns: _Float64, slot: int, s: _Float64, y: _Float64, diagonal: _Float64 | None, threads: int
+) -> _Float64:
+    """Puts s and y into a slot, and gives the products of s, y and (with a diagonal D) D s with all columns."""
+
+def pseudo_gradient(w: _Float64, gradient: _Float64, l1: _Float64) -> _Float64:
+    """The steepest one-sided slope of a smooth function plus an L1 norm."""
+
+class LogLossPass:
+    """The log loss of batches of chains or trees, and its derivatives, in one call."""
+
+    def __init__(
+        self, batches: list[tuple[LinearMap, LinearMap, LinearMap, Chain, _Integers]], threads: int
+    ) -> None: ...
+    def evaluate(
+        self, w: _Float64, curvature: bool, marginals: bool, threads: int
+    ) -> tuple[_Float64, _Float64, _Float64, _Float64 | None, list[_Float64] | None, int]:
+        """The loss of each batch, log Z of each sequence, the gradient; the diagonal of the Hessian (nearly) and the
+        marginals of labels, if asked for; a batch with a sequence without any output, or −1."""
+
+    def diagonal(self, marginals: Sequence[_Float64], threads: int) -> _Float64:
+        """The diagonal of the Hessian, or nearly, from the marginals of labels."""
 
 def descend_coordinates(
     map: LinearMap,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -621,3 +623,26 @@ def test_a_fit_that_comes_to_its_end_does_not_warn(case: Case) -> None:
 def test_a_choice_of_the_strength_that_is_cut_short_warns() -> None:
     with pytest.warns(ConvergenceWarning, match="at its time limit"):
         CHOOSING["classes, chosen"].fit(time_limit=1e-9)
+
+
+JOINING = """
+import sys
+from parsimon import SequenceLabeler, TreeLabeler
+assert "sklearn" not in sys.modules
+class Mine(SequenceLabeler):
+    pass
+one = Mine(l1=2.0)
+class Later(Mine):
+    pass
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils import get_tags
+for kind in (SequenceLabeler, TreeLabeler, Mine, Later):
+    assert issubclass(kind, BaseEstimator)
+    assert {"set_fit_request", "set_score_request"} <= set(dir(kind)), kind
+assert clone(one).get_params()["l1"] == 2.0
+assert get_tags(one).estimator_type is None
+"""
+
+
+def test_the_first_one_makes_all_of_them_estimators_of_scikit_learn() -> None:
+    subprocess.run([sys.executable, "-c", JOINING], check=True)

@@ -110,7 +110,7 @@ def test_the_attributes_of_single_arcs(seed, lengths, templates):
     treebank = random_treebank(seed, lengths)
     space = ArcFeatures(templates)
     sentences = space.learn(treebank)
-    start, index = space.dictionary.attributes(sentences, 0, len(lengths), treebank.heads)
+    start, index = space.dictionary.attributes(sentences, 0, len(lengths), treebank.heads, 1)
     names = np.array(space.node_names(np.arange(space.n_node)), dtype=object)
     for k, (i, h, m) in enumerate(gold_arcs(treebank)):
         found = names[index[start[k] : start[k + 1]]]
@@ -176,7 +176,7 @@ def test_templates_that_look_at_no_word_are_constant():
     ("change", "what"),
     [
         (lambda a: a.update(count=a["count"] + 1), "do not match"),
-        (lambda a: a.update(values=a["values"] + 1000), "does not exist"),
+        (lambda a: a.update(columns=a["columns"] + 1000), "does not exist"),
         (lambda a: a.update({"strings.length": a["strings.length"][::-1]}), "begin"),
     ],
 )
@@ -201,7 +201,7 @@ def test_the_border_checks_its_arrays():
     with pytest.raises(ValueError, match="no such sentences"):
         dictionary.scores(sentences, 0, 3, np.zeros(n), np.zeros(18), 1)
     with pytest.raises(ValueError, match="out of range"):
-        dictionary.attributes(sentences, 0, 2, np.array([1, 0, 0, 0, 0], np.int32))
+        dictionary.attributes(sentences, 0, 2, np.array([1, 0, 0, 0, 0], np.int32), 1)
     with pytest.raises(ValueError, match="ascend"):
         dictionary.restrict(np.array([1, 0]))
 

@@ -32,6 +32,7 @@ def test_presets_have_the_sizes_that_are_told_of_them():
         "mcdonald": 86,
         "martins-parsing": 684,
         "relations": 41,
+        "first-pass": 15,
     }
     with pytest.raises(ParsimonError, match="no arc template preset 'other'"):
         arc_preset("other")

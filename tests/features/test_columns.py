@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from parsimon._core import StringTable
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import (
     ColumnFile,
@@ -428,3 +429,51 @@ def test_half_of_a_surrogate_pair_is_no_text() -> None:
         ParsimonError, match=r"the columns have 'b\\udc80', but a text has half of a surrogate pair"
     ):
         Columns.from_sequences([["a", "b\udc80"]])
+
+
+def long_text(rng: np.random.Generator, n: int, columns: int = 2) -> list[str]:
+    """Lines of sequences, with comments and several empty lines; long enough for several threads."""
+    lines = []
+    for _ in range(n):
+        lines += [
+            " ".join(f"w{rng.integers(300)}" for _ in range(columns)) for _ in range(rng.integers(1, 9))
+        ]
+        lines += ["# comment"] * (rng.random() < 0.1) + [""] * int(rng.integers(1, 3))
+    return lines
+
+
+def parts_of(text: str, strings: StringTable, threads: int) -> list[Any]:
+    file = ColumnFile(io.BytesIO(text.encode()), strings=strings, frozen=True, comment="#")
+    file.threads = threads
+    return [
+        (columns.ids.tolist(), columns.lengths.tolist(), [at.tolist() for at in lines], file.lines_read)
+        for columns, _, lines in file
+    ]
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_threads_read_the_same(mark: str) -> None:
+    rng = np.random.default_rng(0)
+    strings = StringTable()
+    strings.add_all([f"w{i}" for i in range(0, 300, 2)])  # the others are unknown
+    text = mark + "\n".join(long_text(rng, 6000)) + "\n"
+    assert len(text) > 1 << 17
+    one = parts_of(text, strings, 1)
+    assert one == parts_of(text, strings, 2) == parts_of(text, strings, 5)
+    assert sum(len(lengths) for _, lengths, *_ in one) == 6000
+
+
+@pytest.mark.parametrize("at", [0.001, 0.4, 0.6, 0.999])
+@pytest.mark.parametrize("wrong", ["only_one", "one two three", "bad\udcff utf8"])
+def test_threads_find_the_same_mistake(at: float, wrong: str) -> None:
+    lines = long_text(np.random.default_rng(1), 6000)
+    lines.insert(int(at * len(lines)), wrong)
+    text = "\n".join(lines).encode(errors="surrogateescape")
+    found = []
+    for threads in (1, 3):
+        file = ColumnFile(io.BytesIO(text), frozen=True, comment="#")
+        file.threads = threads
+        with pytest.raises(ParsimonError) as error:
+            list(file)
+        found.append(str(error.value))
+    assert found[0] == found[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -66,3 +68,22 @@ def test_many_empty_groups_change_nothing_but_their_number() -> None:
 def test_groups_with_the_norm_inf_have_no_majorizer() -> None:
     with pytest.raises(ParsimonError, match="a majorizer needs groups with the norm 2"):
         GroupLasso(1.0, apart, norm="inf").majorizer(np.ones(N))
+
+
+@pytest.mark.parametrize("norm", [2, "inf"])
+@pytest.mark.parametrize("l1", [0.0, 0.3])
+def test_the_conjugate_is_the_highest_of_what_it_bounds(norm: float | str, l1: float) -> None:
+    random = np.random.default_rng(0)
+    groups = Groups.from_lists([[0, 1, 2], [3, 4]], n_features=6)
+    penalty = GroupLasso(0.7, groups, norm=norm, l1=l1, l2=0.5)
+    for _ in range(20):
+        z = 2 * random.normal(size=6)
+        best = replace(penalty, l2=0.0).prox(z, 1.0) / 0.5
+        assert penalty.conjugate(z) == pytest.approx(z @ best - penalty.value(best))
+        for w in best + 0.3 * random.normal(size=(20, 6)):
+            assert z @ w - penalty.value(w) <= penalty.conjugate(z) + 1e-12
+    small = np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.0])
+    rough = replace(penalty, l2=0.0)
+    assert (rough.conjugate(small), rough.conjugate(10 * np.ones(6))) == (0.0, np.inf)
+    exempt = penalty.exempt(np.array([5]), 6)
+    assert (exempt.conjugate(small), exempt.conjugate(small + 0.1)) == (0.0, np.inf)

@@ -13,10 +13,11 @@ from drawn_toys import toys
 from max_margin_toys import every_toy
 from parsimon.errors import ParsimonError
 from parsimon.features.observations import Rows
-from parsimon.losses import LOSSES
+from parsimon.losses import LOSSES, Log
 from parsimon.penalties import L2, ElasticNet
 from parsimon.problem import in_memory
 from parsimon.solvers import choose_solver, drive
+from parsimon.solvers.driver import Monitor
 from parsimon.structures import Chain
 from parsimon.weights import Weights
 from toy_problems import Toy, make_toy
@@ -103,6 +104,48 @@ def test_batches_side_by_side_give_identical_bits(threads: int, monkeypatch: pyt
             assert b.curvature is not None
             assert a.curvature.tobytes() == b.curvature.tobytes()
             assert one.diagonal(a.marginals).tobytes() == other.diagonal(b.marginals).tobytes()
+
+
+def test_all_batches_in_one_call_are_what_each_is_by_itself() -> None:
+    """Of all features and of some, for which label pairs are laid out anew."""
+    toy = make_toy(1, lengths=tuple(range(30)), n_labels=6, n_node=40, real=True, weighted=True)
+    whole = toy.problem(batch=20)
+    rng = np.random.default_rng(0)
+    active = np.flatnonzero(rng.random(whole.n_features) < 0.4)
+    for problem in (whole, whole.restrict(active)):
+        w = rng.normal(size=problem.n_features) * (rng.random(problem.n_features) < 0.5)
+        found = problem.evaluate(w, curvature=True, marginals=True)
+        loss, gradient, curvature = 0.0, np.zeros(len(w)), np.zeros(len(w))
+        for batch in problem.batches:
+            assert isinstance(problem.loss, Log)
+            value, parts, of_labels = problem.loss.with_marginals(
+                batch.structure, batch.scores(w), batch.gold
+            )
+            loss += value
+            batch.design.pullback(parts, gradient)
+            batch.design.pullback_squared(problem.loss.variances(batch.structure, of_labels), curvature)
+        assert found.loss == pytest.approx(loss, rel=1e-12)
+        np.testing.assert_allclose(found.gradient, gradient, atol=1e-11)
+        np.testing.assert_allclose(found.curvature, curvature, atol=1e-11)
+        np.testing.assert_allclose(problem.diagonal(found.marginals), curvature, atol=1e-11)
+
+
+@pytest.mark.parametrize("threads", [2, 4, 7])
+def test_training_gives_identical_bits_for_any_number_of_threads(threads: int) -> None:
+    """Forty batches, so that there are more than groups of them; working sets, screening and quadratic models."""
+    toy = make_toy(2, lengths=(5, 9) * 40, n_labels=5, n_node=60)
+    results = []
+    for n in (1, threads):
+        problem = toy.problem("log", ElasticNet(l1=0.3, l2=1e-3), batch=14, threads=n)
+        assert len(problem.batches) >= 40
+        monitor = Monitor(max_iter=40)
+        results.append(
+            drive(choose_solver("working-set", problem), problem, Weights.zeros(problem.n_features), monitor)
+        )
+    one, many = results
+    assert one.weights.n_active > 0
+    assert one.weights.values.tobytes() == many.weights.values.tobytes()
+    assert [event.objective for event in one.history] == [event.objective for event in many.history]
 
 
 def test_what_goes_wrong_in_a_batch_ends_the_evaluation() -> None:

@@ -13,6 +13,7 @@ from safetensors.numpy import load, save
 
 from parsimon.errors import ParsimonError
 from parsimon.tasks.model_file import dump_model, parse_model
+from parsimon.tasks.packed_arrays import unpack
 
 WRONG: list[Any] = [None, [], {}, "text", -1, 1.5, True, [None], {"a": None}, 10**400]
 
@@ -22,7 +23,7 @@ def changed(model: Any, change: Callable[[dict[str, Any], dict[str, Any]], None]
     content = dump_model(model)
     length = int.from_bytes(content[:8], "little")
     header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["parsimon"])
-    tensors = dict(load(content))
+    tensors = unpack(load(content), header.pop("packed"), len(content))  # nothing has to be packed
     change(header, tensors)
     return bytes(save(tensors, {"parsimon": json.dumps(header)}))
 

@@ -120,8 +120,8 @@ def test_float32_halves_the_weights(tmp_path: Path) -> None:
     again = parse_model(small)
     np.testing.assert_array_equal(again.weights, model.weights.astype(np.float32))
     assert again.weights.dtype == np.float64
-    with pytest.raises(ParsimonError, match="float64 or float32, not 'int8'"):
-        save_model(model, tmp_path / "model", dtype="int8")
+    with pytest.raises(ParsimonError, match="one of float64, float32, float16, int8, not 'int4'"):
+        save_model(model, tmp_path / "model", dtype="int4")
     assert not (tmp_path / "model").exists()
 
 

@@ -10,7 +10,7 @@ TEST("coordinate descent ends where the optimality conditions of g·d + ½ dᵀB
     std::mt19937 random(60);
     std::uniform_real_distribution<double> number(-1, 1);
     const int64_t n = 12;
-    for (const int64_t rank : {0, 1, 3, 4, 6}) {
+    for (const int64_t rank : {0, 1, 3, 4, 6, 8, 12, 20, 40, 44}) {
         std::vector<double> gradient(n), diagonal(n), curvature(n), columns(n * rank), w(n), l1(n);
         for (int64_t k = 0; k < n; ++k) {
             gradient[k] = 2 * number(random);
@@ -18,7 +18,7 @@ TEST("coordinate descent ends where the optimality conditions of g·d + ½ dᵀB
             w[k] = k % 3 ? 0.0 : number(random);
             l1[k] = k % 5 ? 0.4 : 0.0;
         }
-        for (double& x : columns) x = 0.4 * number(random);
+        for (double& x : columns) x = (rank > 6 ? 0.1 : 0.4) * number(random);
         for (int64_t k = 0; k < n; ++k) {  // M is the unit matrix, so W M⁻¹ = W; B = diag D − W Wᵀ stays positive
             curvature[k] = diagonal[k];
             for (int64_t j = 0; j < rank; ++j) curvature[k] -= columns[k * rank + j] * columns[k * rank + j];

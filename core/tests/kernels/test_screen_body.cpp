@@ -221,7 +221,7 @@ TEST("screening features of labels is the pullback of both batches, cut off") {
                 for (const Kernels* table : {&baseline_kernels(), &kernels()}) {
                     std::vector<int64_t> found, expected;
                     std::vector<double> values;
-                    table->screen_nodes({&first, &second}, {a.data(), b.data()}, threshold, found, values, 2);
+                    table->screen_nodes({{&first, a.data(), {}}, {&second, b.data(), {}}}, threshold, found, values, 2);
                     for (int64_t k = 0; k < features->size(); ++k)
                         if (std::abs(gradient[k]) > threshold + 1e-12) expected.push_back(k);
                     CHECK(found == expected);

@@ -85,7 +85,9 @@ class ArcDesign:
         other = gold != output
         for heads, sign in ((gold, 1.0), (output, -1.0)):
             chosen = np.ascontiguousarray(np.where(other, heads, -1), np.int32)
-            start, index = self.dictionary.attributes(self.sentences, self.first, self.last, chosen)
+            start, index = self.dictionary.attributes(
+                self.sentences, self.first, self.last, chosen, self.threads
+            )
             row = np.repeat(token, np.diff(start))
             total = total + sparse.csr_matrix((np.full(len(index), sign), (row, index)), shape)
         total.eliminate_zeros()

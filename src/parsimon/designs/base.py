@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 
 from parsimon._core import BlockDescent, LinearMap
 from parsimon.arrays import Array, BoolArray, IntArray
@@ -80,6 +80,56 @@ class ScreensFeatures(Protocol):
         The gradient is Σ Φᵀ parts over batches, each a design of this kind, its structure `with_own_memory` (see
         `RecordsOrigins`) and the parts that this structure has made.
         """
+        ...
+
+
+class CompiledPass(Protocol):
+    """The log loss of many batches in one call of the core."""
+
+    def evaluate(
+        self, w: Array, curvature: bool, marginals: bool, threads: int
+    ) -> tuple[Array, Array, Array, Array | None, list[Array] | None, int]:
+        """The loss of each batch, log Z of each instance, the gradient, and what was asked for.
+
+        Last, the number of a batch with an instance that has no output with a finite score, or −1.
+        """
+        ...
+
+    def diagonal(self, marginals: Sequence[Array], threads: int) -> Array:
+        """The diagonal of the Hessian, or nearly, from marginals of labels of each batch."""
+        ...
+
+
+class SteepFeatures(NamedTuple):
+    """What a look at all features finds."""
+
+    loss: float
+    features: IntArray  # with a gradient above the threshold, ascending
+    gradient: Array  # theirs
+    of_active: Array  # the gradient of the features that have weights
+    marginals: list[Array]  # of labels, of each batch
+
+
+@runtime_checkable
+class WorksTogether(Protocol):
+    """A design of which many batches are dealt with in one call of the core, by all threads."""
+
+    def restrict_all(self, designs: Sequence[Any], features: IntArray) -> list[Any]:
+        """The maps of some features only, for designs of this kind with the same features."""
+        ...
+
+    def new_pass(self, batches: Sequence[tuple[Any, OwnStructure, Gold]]) -> CompiledPass | None:
+        """The log loss of batches with designs of this kind; None if it has to be found batch by batch."""
+        ...
+
+    def screen_together(
+        self,
+        batches: Sequence[tuple[Any, OwnStructure, Gold]],
+        values: Array,
+        features: IntArray,
+        threshold: float,
+    ) -> SteepFeatures | None:
+        """What `screen` finds, under the log loss with weights on some features; None if that takes `screen`."""
         ...
 
 

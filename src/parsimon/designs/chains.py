@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from parsimon.arrays import Array
 from parsimon.designs.feature_index import FeatureIndex
 from parsimon.designs.pairs import ChainDesign, Forbidden, PairDesign, SiblingDesign, TreeDesign
 from parsimon.designs.second_order import SecondOrderDesign, build_second_order
-from parsimon.features.observations import Observations
+from parsimon.features.observations import Observations, Rows
 from parsimon.structures.chain import Chain
 from parsimon.structures.label_schemes import Transitions
 from parsimon.structures.sibling_tree import SiblingTree
@@ -29,11 +30,15 @@ def build_chain(
     allowed: Transitions | None = None,
     threads: int = 1,
     workspace: Workspace | None = None,
+    scored: bool = False,
 ) -> tuple[PairDesign | SecondOrderDesign, Chain]:
     """The design and the structure of a batch of sequences, or of trees where observations have links.
 
-    `allowed` says which labels may follow each other or, where steps come from siblings too, be below each other.
+    `allowed` says which labels may follow each other or, where steps come from siblings too, be below each other. With
+    `scored`, scores of tokens come from elsewhere, and the design has no attributes of tokens.
     """
+    if scored:
+        observations = replace(observations, node=Rows.identical(observations.n_tokens, 0))
     if index.tags is not None:
         return build_second_order(
             observations, index, weights=weights, allowed=allowed, threads=threads, workspace=workspace

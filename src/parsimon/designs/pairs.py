@@ -11,18 +11,23 @@ import numpy as np
 from parsimon._core import (
     BlockDescent,
     LinearMap,
+    LogLossPass,
     OnlineChain,
     SummedChain,
     feature_differences,
     lay_out,
+    restrict_maps,
     screen_nodes,
     screen_pairs,
 )
 from parsimon.arrays import Array, BoolArray, IntArray
-from parsimon.designs.base import SparseVectors
+from parsimon.designs.base import SparseVectors, SteepFeatures
 from parsimon.structures.chain import Chain, ChainParts, PairLayout
 from parsimon.structures.label_schemes import Transitions
 from parsimon.structures.workspace import Workspace
+
+# So many matrices, of so many features, are few: then screening finds the gradients of all of them.
+FEW_KINDS, FEW_FEATURES = 16, 1 << 20
 
 
 @dataclass(frozen=True)
@@ -103,12 +108,13 @@ class PairDesign:
     def _steps_into_each(self) -> int:
         return len(self.step_row) // max(self.node.n_rows, 1)
 
-    def scores(self, w: Array) -> ChainParts:
-        """Φ w."""
+    def scores(self, w: Array, node: Array | None = None) -> ChainParts:
+        """Φ w; `node` are scores of tokens that are known already."""
         Y, cut = self.n_labels, self.node.n_features
         rows = self.node.n_rows
-        node = np.empty((rows, Y)) if self.workspace is None else self.workspace.array("scores", rows, Y)
-        self.node.scores(w[:cut], node, self.threads)
+        if node is None:
+            node = np.empty((rows, Y)) if self.workspace is None else self.workspace.array("scores", rows, Y)
+            self.node.scores(w[:cut], node, self.threads)
         return self._possible(ChainParts(node, *self._pair_scores(w[cut:])))
 
     def scores_of(self, values: Array, features: IntArray) -> ChainParts:
@@ -159,6 +165,10 @@ class PairDesign:
         cut = np.searchsorted(features, n)
         node = self.node.restrict(np.ascontiguousarray(features[:cut], np.int64), self.threads)
         steps = self.steps.restrict(np.ascontiguousarray(features[cut:] - n, np.int64), self.threads)
+        return self._with_maps(node, steps)
+
+    def _with_maps(self, node: LinearMap, steps: LinearMap) -> Self:
+        """The same with fewer features."""
         return self.build(
             self.n_labels,
             node,
@@ -241,7 +251,7 @@ class TreeDesign(PairDesign):
         The gradient is Σ over batches of Φᵀ parts, with parts that a chain `with_own_memory` has made;
         nothing is as long as the number of features, of which there may be billions.
         """
-        first, nodes = screen_nodes([(d.node, p.node) for d, _, p in batches], threshold, self.threads)
+        first, nodes = screen_nodes([(d.node, p.node, []) for d, _, p in batches], threshold, self.threads)
         given = []
         for design, chain, parts in batches:
             assert parts.origins is not None
@@ -251,6 +261,87 @@ class TreeDesign(PairDesign):
             given.append((design.steps, design.step_row, chain.compiled, terms, outputs))
         second, pairs = screen_pairs(given, threshold, self.threads)
         return np.concatenate([first, second + self.node.n_features]), np.concatenate([nodes, pairs])
+
+    def restrict_all(self, designs: Sequence[Self], features: IntArray) -> list[Self]:
+        """The maps of some features only, for designs with the same features."""
+        nodes, steps = self._restricted_maps(designs, features)
+        return [design._with_maps(*maps) for design, *maps in zip(designs, nodes, steps, strict=True)]
+
+    def _restricted_maps(
+        self, designs: Sequence[Self], features: IntArray
+    ) -> tuple[list[LinearMap], list[LinearMap]]:
+        n = self.node.n_features
+        cut = np.searchsorted(features, n)
+        return (
+            restrict_maps([design.node for design in designs], features[:cut], self.threads),
+            restrict_maps([design.steps for design in designs], features[cut:] - n, self.threads),
+        )
+
+    def new_pass(self, batches: Sequence[tuple[Self, Chain, IntArray]]) -> LogLossPass | None:
+        """The log loss of chains or trees, unless some pairs of labels are forbidden."""
+        if any(design.forbidden is not None for design, _, _ in batches):
+            return None
+        return LogLossPass(
+            [
+                (
+                    design.node,
+                    design.pair,
+                    design.single,
+                    chain.compiled,
+                    np.ascontiguousarray(gold, np.int32),
+                )
+                for design, chain, gold in batches
+            ],
+            self.threads,
+        )
+
+    def screen_together(
+        self,
+        batches: Sequence[tuple[Self, Chain, IntArray]],
+        values: Array,
+        features: IntArray,
+        threshold: float,
+    ) -> SteepFeatures | None:
+        """Where features of label pairs are few: with all of them, so that nothing of the recursions need be kept."""
+        if not all(design._has_few_pairs for design, _, _ in batches):
+            return None
+        cut = self.node.n_features
+        n = int(np.searchsorted(features, cut))
+        nodes = restrict_maps([design.node for design, _, _ in batches], features[:n], self.threads)
+        narrow = [
+            (replace(design, node=node), chain, gold)
+            for (design, chain, gold), node in zip(batches, nodes, strict=True)
+        ]
+        w = np.zeros(n + self.steps.n_features)
+        w[:n], w[features[n:] - cut + n] = values[:n], values[n:]
+        compiled = self.new_pass(narrow)
+        if compiled is None:
+            return None
+        losses, log_z, gradient, _, marginals, failed = compiled.evaluate(w, False, True, self.threads)
+        if failed >= 0 or not np.all(np.isfinite(log_z)) or marginals is None:
+            return None
+        first, of_nodes = screen_nodes(
+            [
+                (design.node, of_labels, [(-chain.weight_of_tokens(), np.ascontiguousarray(gold, np.int32))])
+                for (design, chain, gold), of_labels in zip(batches, marginals, strict=True)
+            ],
+            threshold,
+            self.threads,
+        )
+        pairs = gradient[n:]
+        second = np.flatnonzero(np.abs(pairs) > threshold)
+        return SteepFeatures(
+            float(np.sum(losses)),
+            np.concatenate([first, second + cut]),
+            np.concatenate([of_nodes, pairs[second]]),
+            np.concatenate([gradient[:n], pairs[features[n:] - cut]]),
+            marginals,
+        )
+
+    @property
+    def _has_few_pairs(self) -> bool:
+        few = self.layout.n_kinds <= FEW_KINDS and self.steps.n_features <= FEW_FEATURES
+        return few and not self.layout.n_singles and self.forbidden is None
 
     def attribute_starts(self) -> tuple[IntArray, IntArray]:
         """The first feature of every attribute (and one past the last), for tokens and for steps."""

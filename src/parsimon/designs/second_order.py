@@ -49,13 +49,16 @@ class SecondOrderDesign:
         pairs = self.labels.pairs
         return pairs.n_labels - pairs.n_first if self.labels.single else 0
 
-    def scores(self, w: Array) -> ChainParts:
-        """Φ w."""
+    def scores(self, w: Array, node: Array | None = None) -> ChainParts:
+        """Φ w; `node` are scores of tokens that are known already."""
         cut, rows, width = self.node.n_features, self.node.n_rows, self.node.features.width
-        node = (
-            np.empty((rows, width)) if self.workspace is None else self.workspace.array("scores", rows, width)
-        )
-        self.node.scores(w[:cut], node, self.threads)
+        if node is None:
+            node = (
+                np.empty((rows, width))
+                if self.workspace is None
+                else self.workspace.array("scores", rows, width)
+            )
+            self.node.scores(w[:cut], node, self.threads)
         return self._possible(ChainParts(node, self._triple_scores(w[cut:])))
 
     def scores_of(self, values: Array, features: IntArray) -> ChainParts:
@@ -211,7 +214,7 @@ class FewStepsDesign(SecondOrderDesign):
 
         Of steps, there are few features, so their gradient is had as a whole.
         """
-        first, nodes = screen_nodes([(d.node, p.node) for d, _, p in batches], threshold, self.threads)
+        first, nodes = screen_nodes([(d.node, p.node, []) for d, _, p in batches], threshold, self.threads)
         gradient = np.zeros(self.steps.n_features)
         for design, _, parts in batches:
             design.steps.pullback(design._step_columns(parts.pair), gradient, self.threads)

@@ -10,10 +10,7 @@ import warnings
 from dataclasses import fields
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
-
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from parsimon.arrays import Array
 from parsimon.errors import ParsimonError
@@ -24,20 +21,36 @@ from parsimon.tasks.model_file import dump_model, load_model, parse_model, save_
 from parsimon.tasks.options import SECTIONS, Option, TrainingOptions, values_of
 from parsimon.tasks.training import Trained, Training
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator as Base
+else:
+
+    class Base:
+        """In the place of scikit-learn's `BaseEstimator` until there is an estimator: importing it takes a second."""
+
+
 Class = TypeVar("Class", bound=type)
 WIDTH = 100
 PACKAGE = str(Path(__file__).parents[1])
 
 
-class Estimator(BaseEstimator):
+class Estimator(Base):
     """An estimator that is fitted once it has a `model_`.
 
     It is a dataclass whose fields are its parameters. Most of them are inherited from the options of its training. A
-    pickle contains the model file, which has no code in it.
+    pickle contains the model file, which has no code in it. From the first one that is made on, all are estimators of
+    scikit-learn.
     """
 
     training_class: ClassVar[type[Training[Any, Any]]]
     model_class: ClassVar[type[Any]]
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """An estimator of scikit-learn."""
+        if Base in Estimator.__bases__:
+            _join_scikit_learn()
+        made: Self = super().__new__(cls)
+        return made
 
     # ---- training ------------------------------------------------------------------------------------------------
 
@@ -75,6 +88,8 @@ class Estimator(BaseEstimator):
         elif self.status_ == Status.TIME.value:
             why, what = f"at its time limit of {options.time_limit:g} s", "time_limit"
         if why is not None:
+            from sklearn.exceptions import ConvergenceWarning
+
             gap = model.info.get("gap")
             far = "" if gap is None else f": the objective may be {gap:.2g} above it"
             warnings.warn(
@@ -101,6 +116,8 @@ class Estimator(BaseEstimator):
 
     def _fitted(self) -> Any:
         if "model_" not in vars(self):
+            from sklearn.exceptions import NotFittedError
+
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first.")
         return self.model_
 
@@ -140,6 +157,17 @@ class Estimator(BaseEstimator):
         if isinstance(model, bytes):
             state = {**state, "model_": parse_model(model, kind=self.model_class)}
         super().__setstate__(state)
+
+
+def _join_scikit_learn() -> None:
+    """Makes `BaseEstimator` the base of all estimators, with what it does for each of its subclasses."""
+    from sklearn.base import BaseEstimator
+
+    Estimator.__bases__ = (BaseEstimator,)
+    classes: list[Any] = Estimator.__subclasses__()
+    for each in classes:
+        super(Estimator, each).__init_subclass__()
+        classes += each.__subclasses__()
 
 
 def check_pair(dev: Any) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError
@@ -102,6 +101,8 @@ class Labeler(LabellingOptions, Estimator):
             if known is None and fitted:
                 raise ParsimonError("templates need columns, but this labeller was fitted without templates.")
             known = new if known is None else joined(known, new)
+        from sklearn.base import clone
+
         grown = clone(self).set_params(templates=known, warm_start=True)
         if fitted:
             grown._take(self.model_)

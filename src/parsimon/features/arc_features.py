@@ -126,6 +126,24 @@ class ArcFeatures:
         at = np.repeat(begin - (np.cumsum(n) - n), n) + np.arange(int(n.sum()))
         return self.values[at]
 
+    def in_order(self) -> tuple[ArcFeatures, IntArray]:
+        """The same attributes, each template's in the order of their values; and which was where before.
+
+        Neighbours then differ little, so that they need little room in a file.
+        """
+        orders: list[IntArray] = [np.zeros(0, np.int64)]
+        ordered: list[IntArray] = [np.zeros(0, np.int32)]
+        counts = np.diff(self.dictionary.starts())
+        tables = _tables(self.templates, counts, self._values(np.arange(self.n_node)))
+        for first, table in zip(self.dictionary.starts().tolist(), tables, strict=False):
+            order = np.lexsort(table.T[::-1]) if table.size else np.arange(len(table))
+            orders.append(first + order)
+            ordered.append(table[order].reshape(-1))
+        values = np.concatenate(ordered)
+        return ArcFeatures._final(self.templates, self.cutoff, self.strings, counts, values), np.concatenate(
+            orders
+        )
+
     def node_names(self, attributes: IntArray) -> list[str]:
         """For instance ``h.upos=VERB+m.form=dog``."""
         order = np.argsort(attributes, kind="stable")
@@ -176,7 +194,7 @@ class ArcFeatures:
         if self._learnt_from is None or not n:
             return np.ones(n_templates)
         sentences, heads = self._learnt_from
-        start, index = self.dictionary.attributes(sentences, 0, n, heads[: int(self._lengths[:n].sum())])
+        start, index = self.dictionary.attributes(sentences, 0, n, heads[: int(self._lengths[:n].sum())], 1)
         template = self.node_templates(index).astype(np.int64)
         arc = np.repeat(np.arange(len(start) - 1), np.diff(start))
         arcs = np.bincount(np.unique(arc * n_templates + template) % n_templates, minlength=n_templates)
@@ -195,12 +213,14 @@ class ArcFeatures:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array | IntArray]]:
         """Templates as text; strings and the values of all attributes as arrays."""
+        counts = np.diff(self.dictionary.starts())
+        tables = _tables(self.templates, counts, self._values(np.arange(self.n_node)))
         text, start = self.strings.pack(np.arange(len(self.strings), dtype=np.int32))
         arrays: dict[str, Any] = {
             "strings.text": text,
             "strings.length": np.diff(start),
-            "count": np.diff(self.dictionary.starts()),
-            "values": self._values(np.arange(self.n_node)),
+            "count": counts,
+            "columns": np.concatenate([np.zeros(0, np.int32), *(each.T.reshape(-1) for each in tables)]),
         }
         return {"templates": self.templates.dumps(), "cutoff": self.cutoff}, arrays
 
@@ -212,16 +232,36 @@ class ArcFeatures:
         strings = StringTable.unpack(np.ascontiguousarray(arrays["strings.text"], np.uint8), start)
         if strings.get_all(np.arange(min(3, len(strings)), dtype=np.int32)) != list(NO_WORD):
             raise ValueError("the strings do not begin with the placeholders")
-        counts, values = arrays["count"].astype(np.int64), arrays["values"].astype(np.int32)
+        by_rows = "values" in arrays  # in files of format 2
+        counts, values = (
+            arrays["count"].astype(np.int64),
+            arrays["values" if by_rows else "columns"].astype(np.int32),
+        )
         arity = np.array([_arity(template) for template in templates])
         if len(counts) != len(templates) or (counts < 0).any() or counts @ arity != len(values):
             raise ValueError("the attributes do not match the templates")
+        if not by_rows:
+            tables = _tables(templates, counts, values, by_columns=True)
+            values = np.concatenate([np.zeros(0, np.int32), *(each.reshape(-1) for each in tables)])
         is_code = _codes(templates, counts)
         if values.min(initial=0) < 0 or values[~is_code].max(initial=0) >= len(strings):
             raise ValueError("an attribute refers to a string that does not exist")
         if values[is_code].max(initial=0) >= 2 * len(LENGTHS):
             raise ValueError("an attribute has an invalid arc length")
         return cls._final(templates, int(settings["cutoff"]), strings, counts, values)
+
+
+def _tables(
+    templates: ArcTemplates, counts: IntArray, values: IntArray, *, by_columns: bool = False
+) -> list[IntArray]:
+    """The values of attributes as a table of attributes × tests for each template; given by rows, or by columns."""
+    out, at = [], 0
+    for template, count in zip(templates, counts.tolist(), strict=True):
+        arity = _arity(template)
+        some = values[at : at + count * arity]
+        out.append(some.reshape(arity, count).T if by_columns else some.reshape(count, arity))
+        at += count * arity
+    return out
 
 
 def _arity(template: ArcTemplate) -> int:

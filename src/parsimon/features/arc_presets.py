@@ -6,6 +6,8 @@ of the arc.
 
 `relations` is the set with which a parser labels the relation between a word and its head, once the head is known.
 
+`first-pass` is the set with which a parser rules out most arcs before the features of the others are looked up.
+
 `martins-parsing` is the set of Martins et al. (2011, section 5), who made "684 feature templates for each candidate
 arc by conjoining the words, shapes, lemmas, and POS of the head and the modifier, as well as the contextual POS, and
 the distance and direction of attachment". The paper does not list them; this is a reconstruction with the same number.
@@ -206,8 +208,27 @@ def relations() -> ArcTemplates:
     )
 
 
+def first_pass() -> ArcTemplates:
+    """Templates for the first pass of a parser, which scores all arcs: quick to look up."""
+    ends = [
+        ("h.upos",), ("m.upos",), ("h.form",), ("m.form",), ("h-1.upos", "h.upos", "h+1.upos"),
+        ("m-1.upos", "m.upos", "m+1.upos"),
+    ]  # fmt: skip
+    both = [
+        ("h.upos", "m.upos"), ("h-1.upos", "h.upos", "m.upos"), ("h.upos", "h+1.upos", "m.upos"),
+        ("h.upos", "m-1.upos", "m.upos"), ("h.upos", "m.upos", "m+1.upos"),
+    ]  # fmt: skip
+    words = [("h.upos", "m.form"), ("h.form", "m.upos")]
+    return _joined(
+        _templates([*ends, *both], ("dir+dist",)),
+        _templates(words, ("dir",)),
+        _templates([()], ("bias", "dir+dist")),
+    )
+
+
 PRESETS: dict[str, Callable[[], ArcTemplates]] = {
     "mcdonald": mcdonald,
     "martins-parsing": martins_parsing,
     "relations": relations,
+    "first-pass": first_pass,
 }

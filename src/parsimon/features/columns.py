@@ -18,7 +18,7 @@ from typing import IO, Any, cast, overload
 
 import numpy as np
 
-from parsimon._core import ColumnReader, StringTable
+from parsimon._core import ColumnReader, StringTable, count_lines
 from parsimon.arrays import IntArray
 from parsimon.characters.encodings import decoded_blocks, encoding_name
 from parsimon.data.header_lines import names_columns
@@ -328,6 +328,8 @@ class ColumnFile:
         self.strings = strings if strings is not None else StringTable()
         self.frozen = frozen  # strings that are not in the table become −1 instead of being added
         self.wanted = wanted  # the number of leading columns to read; 0 for all
+        self.threads = 1  # that read blocks, if no strings are added
+        self.lines_read = 0  # so far
 
     def read(self) -> Columns:
         """The whole file as one set of columns."""
@@ -340,8 +342,8 @@ class ColumnFile:
     def __iter__(self) -> Iterator[tuple[Columns, bytes, tuple[IntArray, IntArray]]]:
         reader = self._reader(keep_lines=True)
         for block in whole_sequences(self.blocks(), self.name):
-            self._check(reader.feed(block))
-            self._check(reader.finish())
+            self._check(reader.feed_sequences(block, self.threads))
+            self.lines_read = reader.lines_read
             yield Columns(reader.columns(), reader.lengths(), self.strings), block, reader.lines()
             reader.clear()
 
@@ -401,14 +403,19 @@ class Held:
     def add(self, block: bytes) -> tuple[int, int] | None:
         """Holds one more block. If there is an empty line: where the line break before it is, and where it ends."""
         before = b"".join(each[-2:] for each in self._blocks[-2:])[-2:]
-        joined, offset = before + block, self.size - len(before)
+        places = (
+            (block, self.size),
+            (before + block[:2], self.size - len(before)),
+        )  # in it, or across its start
         self._blocks.append(block)
         self.size += len(block)
-        unix, dos = joined.rfind(b"\n\n"), joined.rfind(b"\n\r\n")
-        if max(unix, dos) < 0:
-            self._check()
-            return None
-        return offset + max(unix, dos), offset + max(unix + 2, dos + 3 if dos >= 0 else 0)
+        for text, offset in places:
+            unix = text.rfind(b"\n\n")
+            dos = text.rfind(b"\n\r\n", max(unix, 0))
+            if max(unix, dos) >= 0:
+                return offset + max(unix, dos), offset + max(unix + 2, dos + 3 if dos >= 0 else 0)
+        self._check()
+        return None
 
     def _check(self) -> None:
         if self.size > LARGEST_WHOLE:
@@ -423,7 +430,7 @@ class Held:
         """What comes before a place; the rest is held on to."""
         whole = b"".join(self._blocks)
         taken, rest = whole[:until], whole[until:]
-        self._line += taken.count(b"\n")
+        self._line += count_lines(taken)
         self._blocks, self.size = [rest] if rest else [], len(rest)
         return taken
 

@@ -25,6 +25,7 @@ class Rows:
         return len(self.start) - 1
 
     def __getitem__(self, rows: slice) -> Rows:
+        """Some rows; of tokens, those of whole sequences."""
         first, last, _ = rows.indices(len(self))
         start = self.start[first : last + 1]
         part = slice(int(start[0]), int(start[-1]))

@@ -13,6 +13,7 @@ from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, offsets_of
 from parsimon.features.observations import Observations, Rows
+from parsimon.features.seen import Seen, SeenRows
 from parsimon.features.sibling_steps import SIBLINGS, check_siblings
 from parsimon.features.templates import Template, TemplateSet
 
@@ -280,15 +281,14 @@ class Session:
         for i, (relation, column, transform) in enumerate(templates.views):
             ids = self._related(X, relation, column) if relation else X.ids[column]
             inputs[i] = ids if self._identity and not transform.spec else self._translated(i, ids)
-        offsets = offsets_of(X.lengths)
+        seen = Seen(inputs, self._before, self._after, offsets_of(X.lengths))
 
         def expand(expansion: Expansion, skip: int) -> Rows:
             if not expansion.templates:
                 return Rows(np.zeros(X.n_tokens + 1, np.int64), np.zeros(0, np.int32))
-            given = (inputs, self._before, self._after, offsets, skip, threads)
             if learn:
-                return Rows.from_table(expansion.extractor.learn(*given))
-            return Rows(*expansion.extractor.apply(*given))
+                return Rows.from_table(expansion.extractor.learn(*seen.arrays, skip, threads))
+            return SeenRows(expansion.extractor, seen, skip, threads)
 
         # There is no step into the first token of a sequence, but there may be one into the first node of a tree.
         first = 0 if X.links is not None else 1

@@ -185,6 +185,20 @@ class GroupPenalty(BasePenalty):
             x[groups.spread((groups.weight > 0).astype(np.float64)) == 0] = 0.0
         return BasePenalty.polar(replace(self, strength=1.0, l1=0.0, l2=0.0, free=None), x)
 
+    def conjugate(self, z: Array) -> float:
+        """Ω*(z) = ‖z − its projection on ∂Ω₀(0)‖²/(2 l2), Ω₀ being all but the L2 part (Moreau); without one, 0 or ∞.
+
+        What a projection leaves is what the proximal operator of Ω₀ makes of z.
+        """
+        left = replace(self, l2=0.0).prox(z, 1.0)
+        if self.free is not None:
+            if np.any(z[self.free]):
+                return float("inf")
+            left[self.free] = 0.0
+        if self.l2 > 0:
+            return dot(left, left) / (2 * self.l2)
+        return float("inf") if np.any(left) else 0.0
+
     def split(self, n_features: int) -> Split:
         """As two: an elastic net, and the groups with their strengths, each of which may have copies of its weights."""
         if self.norm != 2:

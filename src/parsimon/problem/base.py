@@ -82,6 +82,11 @@ class Problem(Protocol):
         ...
 
     @property
+    def threads(self) -> int:
+        """How many threads work on it, so that a solver may use as many for what it does in between."""
+        ...
+
+    @property
     def exact(self) -> bool:
         """Whether all marginals and best outputs are exact. Those of loopy belief propagation are not."""
         ...
@@ -137,6 +142,11 @@ class Problem(Protocol):
 
 class BaseProblem:
     """What follows from the rest."""
+
+    @property
+    def threads(self) -> int:
+        """One, unless a problem says otherwise."""
+        return 1
 
     @property
     def convex(self: Problem) -> bool:

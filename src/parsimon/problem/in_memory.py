@@ -16,6 +16,7 @@ from parsimon._core import BlockDescent, LinearMap
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.designs.base import (
     ComparesOutputs,
+    CompiledPass,
     DescendsByBlocks,
     Design,
     OnlineLearner,
@@ -24,9 +25,12 @@ from parsimon.designs.base import (
     SummedLearner,
     TeachesLearners,
     TeachesSummedLearners,
+    WorksTogether,
 )
 from parsimon.errors import ParsimonError
 from parsimon.losses.base import CostLoss, Loss, SmoothLoss, some_missing
+from parsimon.losses.log import Log
+from parsimon.magnitudes import LARGEST_SCORE
 from parsimon.penalties.base import Penalty
 from parsimon.problem.base import (
     BaseProblem,
@@ -76,7 +80,10 @@ class Batch:
 
     def restrict(self, features: IntArray) -> Batch:
         """The same instances, scored by some features (ascending) only."""
-        design = self.design.restrict(features)
+        return self.scored_by(self.design.restrict(features))
+
+    def scored_by(self, design: Design) -> Batch:
+        """The same instances with another design of them."""
         return replace(self, design=design, structure=design.adapt(self.structure))
 
     def part(self, first: int, last: int) -> Batch:
@@ -173,6 +180,11 @@ class InMemoryProblem(BaseProblem):
             out &= batch.structure.oracles
         return out
 
+    @cached_property
+    def threads(self) -> int:
+        """As many as are on one batch at a time."""
+        return min((batch.threads for batch in self.batches), default=1)
+
     @property
     def exact(self) -> bool:
         """Whether all structures are."""
@@ -187,6 +199,8 @@ class InMemoryProblem(BaseProblem):
 
     def evaluate(self, w: Array | Weights, *, curvature: bool = False, marginals: bool = False) -> Evaluation:
         """One pass over the batches."""
+        if not isinstance(w, Weights) and self._pass is not None:
+            return self._evaluate_compiled(self._pass, w, curvature, marginals)
         smooth = self._smooth_loss() if curvature or marginals else None
         sums = Sums.zeros(self.n_features, curvature)
         apart = self._workers > 1
@@ -212,6 +226,39 @@ class InMemoryProblem(BaseProblem):
                 kept.append(of_labels)
         return Evaluation(total, sums.gradient, sums.curvature, BatchMarginals(kept) if marginals else None)
 
+    def _evaluate_compiled(
+        self, compiled: CompiledPass, w: Array, curvature: bool, marginals: bool
+    ) -> Evaluation:
+        losses, log_z, gradient, diagonal, of_labels, failed = compiled.evaluate(
+            w, curvature, marginals, self.threads
+        )
+        if failed >= 0 or not np.all(
+            log_z <= LARGEST_SCORE
+        ):  # the batch by itself says what is wrong with it
+            for batch in self.batches:
+                self.loss(batch.structure, batch.scores(w), batch.gold)
+        kept = None if of_labels is None else BatchMarginals(of_labels)
+        return Evaluation(float(np.sum(losses)), gradient, diagonal, kept)
+
+    @cached_property
+    def _pass(self) -> CompiledPass | None:
+        """All batches in one call of the core, where the loss and the designs have that."""
+        kind = self._together
+        return None if kind is None else kind.new_pass(self._instances)
+
+    @cached_property
+    def _together(self) -> WorksTogether | None:
+        """A design that stands for those of all batches, if they are dealt with together under this loss."""
+        first: object = self.batches[0].design if self.batches else None
+        if not isinstance(first, WorksTogether) or not isinstance(self.loss, Log) or not self.labels_known:
+            return None
+        alike = len({type(batch.design) for batch in self.batches}) == 1
+        return first if alike else None
+
+    @property
+    def _instances(self) -> list[tuple[Design, Structure, Gold]]:
+        return [(batch.design, batch.structure, batch.gold) for batch in self.batches]
+
     def objective(self, w: Array) -> float:
         """Σ loss + Ω, without a gradient."""
         loss = sum(self._of_batches(lambda b: self.loss(b.structure, b.design.scores(w), b.gold)[0]))
@@ -220,6 +267,8 @@ class InMemoryProblem(BaseProblem):
     def diagonal(self, marginals: Marginals) -> Array:
         """(Φ∘Φ)ᵀ p(1 − p)."""
         assert isinstance(marginals, BatchMarginals), "these marginals are of another kind of problem"
+        if self._pass is not None:
+            return self._pass.diagonal(marginals.of_labels, self.threads)
         smooth, out = self._smooth_loss(), np.zeros(self.n_features)
         apart = self._workers > 1
 
@@ -239,7 +288,7 @@ class InMemoryProblem(BaseProblem):
 
         Each needs a gradient of its own, which there may be no room for.
         """
-        threads = min((batch.threads for batch in self.batches), default=1)
+        threads = self.threads
         return threads if len(self.batches) >= threads and threads * self.n_features <= AT_ONCE else 1
 
     def _of_batches(self, work: Callable[..., Result], *each: Sequence[Any]) -> Iterator[Result]:
@@ -267,7 +316,12 @@ class InMemoryProblem(BaseProblem):
         """
         assert weights.features is not None
         if np.ndim(threshold) == 0 and self.batches and all(batch.can_screen for batch in self.batches):
-            return self._screen_compiled(weights.values, weights.features, float(threshold), narrow)
+            values, features = weights.values, weights.features
+            if self._together is not None:
+                steep = self._together.screen_together(self._instances, values, features, float(threshold))
+                if steep is not None:
+                    return Screened(*steep[:-1], BatchMarginals(steep.marginals))
+            return self._screen_compiled(values, features, float(threshold), narrow)
         there = self.evaluate(weights, marginals=True)
         found = []
         for first in range(0, self.n_features, PIECE):
@@ -323,7 +377,13 @@ class InMemoryProblem(BaseProblem):
 
     def restrict(self, features: IntArray) -> InMemoryProblem:
         """The problem in which only these features (ascending) may be other than zero."""
-        batches = tuple(batch.restrict(features) for batch in self.batches)
+        if self._together is None:
+            batches = tuple(batch.restrict(features) for batch in self.batches)
+        else:
+            designs = self._together.restrict_all([batch.design for batch in self.batches], features)
+            batches = tuple(
+                batch.scored_by(design) for batch, design in zip(self.batches, designs, strict=True)
+            )
         return replace(
             self, batches=batches, penalty=self.penalty.restrict(features), n_features=len(features)
         )

@@ -159,6 +159,7 @@ def summary_facts(
 
         stages = enumerate(training["growth"]["stages"], start=1)
         pairs += [(f"stage {n}", str(GrownStage(**stage))) for n, stage in stages]
+    pairs += weights_facts(training)
     if training.get("objective") is not None:
         pairs.append(("objective", objective_text(training)))
     if training.get("support"):
@@ -170,12 +171,17 @@ def summary_facts(
 
 def ending_facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
     """How a training ended, from what a model remembers of it."""
-    pairs = []
+    pairs = weights_facts(training)
     if training.get("objective") is not None:
         pairs.append(("objective", objective_text(training)))
     if training.get("status"):
         pairs.append(("status", training["status"]))
     return pairs
+
+
+def weights_facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """In which type the file has its weights, if they have lost digits by it."""
+    return [("weights", f"kept as {training['weights']}")] if training.get("weights") else []
 
 
 def objective_text(result: Mapping[str, Any]) -> str:

@@ -166,6 +166,11 @@ def _single_or_blocks(problem: Problem) -> Penalty | None:
     return penalty if penalty.separable or blocks else None
 
 
+def _blockwise(problem: Problem) -> BlockwisePenalty | None:
+    penalty = problem.penalty
+    return penalty if isinstance(penalty, BlockwisePenalty) and penalty.blocks else None
+
+
 def _single_or_groups(problem: Problem) -> Penalty | None:
     penalty = problem.penalty
     return penalty if penalty.separable or penalty.groups is not None else None
@@ -231,6 +236,7 @@ CURVED = Capability("an L1 or L2 penalty or both", _curved)
 SINGLE_OR_BLOCKS = Capability(
     "a penalty on single weights, or on disjoint groups with the norm 2", _single_or_blocks
 )
+DISJOINT_GROUPS = Capability("a penalty on disjoint groups with the norm 2", _blockwise)
 SINGLE_OR_GROUPS = Capability("a penalty on single weights or on groups of them", _single_or_groups)
 ELASTIC_OR_GROUPS = Capability("an L1 or L2 penalty or both, or a penalty on groups", _elastic_or_groups)
 SEPARATED = Capability("a penalty made of an L1 part, an L2 part and groups", _separated)

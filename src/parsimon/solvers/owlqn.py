@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from parsimon import _core
 from parsimon.arrays import Array
 from parsimon.problem import Evaluation, Problem
 from parsimon.solvers.base import Iterate
@@ -21,8 +22,8 @@ def pseudo_gradient(w: Array, gradient: Array, l1: float | Array) -> Array:
 
     Where w ≠ 0 it is the derivative; at w = 0, the derivative to the side on which the objective falls, or 0.
     """
-    at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0.0)
-    return np.where(w != 0, gradient + l1 * np.sign(w), at_zero)
+    strengths = l1 if np.ndim(l1) else np.broadcast_to(np.asarray(l1, np.float64), w.shape)
+    return _core.pseudo_gradient(w, gradient, np.ascontiguousarray(strengths))
 
 
 @dataclass(frozen=True)

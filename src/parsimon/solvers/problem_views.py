@@ -44,6 +44,11 @@ class ProblemView(BaseProblem):
         return self.seen.oracles
 
     @property
+    def threads(self) -> int:
+        """As many as the problem has."""
+        return self.seen.threads
+
+    @property
     def exact(self) -> bool:
         """As the problem is."""
         return self.seen.exact

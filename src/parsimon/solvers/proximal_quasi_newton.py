@@ -1,4 +1,4 @@
-"""Proximal quasi-Newton for a smooth loss and an L1 penalty.
+"""Proximal quasi-Newton for a smooth loss and an L1 penalty, or one on disjoint groups.
 
 At every step the loss is replaced by a quadratic model with the L-BFGS matrix B, and the *penalised* model is
 minimised (Lee, Sun & Saunders 2014; Scheinberg & Tang 2016):
@@ -16,23 +16,42 @@ direction: that pair enters B, and the model is solved again.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from parsimon._core import descend, dot
+from parsimon._core import (
+    descend,
+    dot,
+    quadratic_rows,
+    take_pair,
+    tall_gram,
+    tall_times,
+    tall_transposed_times,
+)
 from parsimon.arrays import Array, IntArray
 from parsimon.problem import Evaluation, Problem
 from parsimon.solvers.base import Iterate, Status, paused
-from parsimon.solvers.capabilities import CURVED, ELASTIC_OR_GROUPS, PROX, SEPARABLE, SMOOTH_LOSS, Requires
+from parsimon.solvers.capabilities import (
+    CURVED,
+    DISJOINT_GROUPS,
+    ELASTIC_OR_GROUPS,
+    PROX,
+    SINGLE_OR_BLOCKS,
+    SMOOTH_LOSS,
+    Capability,
+    Requires,
+)
 from parsimon.solvers.convergence import goal_of
+from parsimon.solvers.group_kinks import GroupKinks
 from parsimon.solvers.owlqn import pseudo_gradient
 from parsimon.weights import Weights
 
 POSITIVE = 1e-12  # a pair is of use if s·y is more than this share of y·y: there is curvature along it
 LEAST_CURVATURE = 1e-3  # the diagonal of B, by which coordinate descent divides, stays above this share of D
+FEW_ROWS = 4096  # of the matrix of pairs, moved at a time
 IN_MODEL = 0.9  # zero weights whose gradient is above this share of their threshold may move in a step
 SUFFICIENT = (
     1e-4  # the share of the promised decrease that a step must bring (Nocedal & Wright 2006, eq. 3.4)
@@ -44,6 +63,8 @@ RENEW_AT, RENEW_EVERY = (2, 7), 20
 FEW_PAIRS, FEW_REJECTIONS, MOST_REJECTIONS = 10, 3, 25
 # After an accepted step damping falls, quickly while it is large, and slowly when it has done its work.
 LARGE_DAMPING, QUICKLY, SLOWLY = 12, 0.85, 0.98
+# All pairs take at most so many bytes (of which features of whole templates have millions), but there are always a few.
+MOST_BYTES, FEWEST_PAIRS = 1 << 29, 6
 DIVERGED = 1e6  # times as steep as at first: coordinate descent goes up where rounding has made B indefinite
 SHORTEST = 1e-3  # share of a Newton step on a face that is tried
 
@@ -58,6 +79,7 @@ class CurvaturePairs:
 
     memory: int
     damping: float
+    threads: int = 1
     taken: int = 0  # pairs taken in so far
     columns: Array | None = None  # features × 2·memory: s, y, s, y, …
     _sy: Array = field(default_factory=lambda: np.zeros((0, 0)))  # SᵀY
@@ -71,13 +93,13 @@ class CurvaturePairs:
         if not dot(s, y) > POSITIVE * dot(y, y):
             return
         if self.columns is None:
+            self.memory = self.fitting(len(s))
             self.columns = np.zeros((len(s), 2 * self.memory))
             self._sy = np.zeros((self.memory, self.memory))
         slot = self.taken % self.memory
         self.taken += 1
-        self.columns[:, 2 * slot], self.columns[:, 2 * slot + 1] = s, y
         D, sds = self._sds
-        with_all = np.array([s, y] if D is None else [s, y, s * D]) @ self.columns
+        with_all = take_pair(self.columns, slot, s, y, D, self.threads)
         self._sy[slot], self._sy[:, slot] = with_all[0, 1::2], with_all[1, 0::2]
         if D is not None:
             sds[slot] = sds[:, slot] = with_all[2, 0::2]
@@ -86,8 +108,7 @@ class CurvaturePairs:
         """M = [[Sᵀ D S, L], [Lᵀ, −diag(SᵀY)]] for the damped diagonal; rows and columns s, y, s, y, …"""
         assert self.columns is not None
         if self._sds[0] is not D:
-            S = self.columns[:, 0::2]
-            self._sds = D, S.T @ (S * D[:, None])
+            self._sds = D, tall_gram(self.columns, D, self.threads)[0::2, 0::2].copy()
         n = len(self)
         slots = np.arange(n)
         age = (self.taken - 1 - slots) % self.memory
@@ -105,6 +126,20 @@ class CurvaturePairs:
             return np.zeros((len(chosen), 0))
         return self.columns[chosen, : 2 * len(self)]
 
+    def fitting(self, n_features: int) -> int:
+        """How many pairs there is room for."""
+        return min(self.memory, max(FEWEST_PAIRS, MOST_BYTES // (16 * max(n_features, 1))))
+
+    def keep_newest(self, memory: int) -> None:
+        """Goes on with fewer slots."""
+        if self.columns is None or memory >= self.memory:
+            return
+        kept = (self.taken - 1 - np.arange(min(len(self), memory))[::-1]) % self.memory  # oldest first
+        columns = np.zeros((len(self.columns), 2 * memory))
+        columns[:, 0 : 2 * len(kept) : 2] = self.columns[:, 2 * kept]
+        columns[:, 1 : 2 * len(kept) : 2] = self.columns[:, 2 * kept + 1]
+        self.columns, self.memory, self.taken = columns, memory, len(kept)
+
     def carry(self, old: IntArray, new: IntArray) -> None:
         """From one set of features to another; nothing is known of features that are new.
 
@@ -112,20 +147,26 @@ class CurvaturePairs:
         """
         if self.columns is None:
             return
+        self.keep_newest(self.fitting(len(new)))
         at = np.minimum(np.searchsorted(old, new), len(old) - 1)
         self.columns = self.columns[at]
         self.columns[old[at] != new] = 0.0
-        S, Y = self.columns[:, 0::2], self.columns[:, 1::2]
-        curved = np.einsum("ij,ij->j", S, Y) > POSITIVE * np.einsum("ij,ij->j", Y, Y)
+        products = tall_gram(self.columns, np.ones(len(new)), self.threads)
+        sy, yy = products[0::2, 1::2], products[1::2, 1::2]
+        curved = np.diag(sy) > POSITIVE * np.diag(yy)
         if not curved[: len(self)].all():
             by_age = (self.taken - len(self) + np.arange(len(self))) % self.memory  # oldest first
             kept = by_age[curved[by_age]]
             self.taken = len(kept)
-            columns = np.zeros_like(self.columns)
-            columns[:, 0 : 2 * len(kept) : 2], columns[:, 1 : 2 * len(kept) : 2] = S[:, kept], Y[:, kept]
-            self.columns = columns
-            S, Y = columns[:, 0::2], columns[:, 1::2]
-        self._sy, self._sds = S.T @ Y, (None, np.zeros((self.memory, self.memory)))
+            for row in range(0, len(new), FEW_ROWS):  # no second array of this size
+                part = self.columns[row : row + FEW_ROWS]
+                S, Y = part[:, 2 * kept], part[:, 2 * kept + 1]
+                part[:] = 0.0
+                part[:, 0 : 2 * len(kept) : 2], part[:, 1 : 2 * len(kept) : 2] = S, Y
+            still = np.zeros((self.memory, self.memory))
+            still[: len(kept), : len(kept)] = sy[np.ix_(kept, kept)]
+            sy = still
+        self._sy, self._sds = sy.copy(), (None, np.zeros((self.memory, self.memory)))
 
 
 @dataclass(frozen=True)
@@ -133,7 +174,8 @@ class QuadraticModel:
     """g·d + ½ dᵀ B d on some features, with B = D − W M⁻¹ Wᵀ (Byrd, Nocedal & Schnabel 1994, theorem 2.3).
 
     W = [D S, Y],  M = [[Sᵀ D S, L], [Lᵀ, −diag(SᵀY)]],  L the part of SᵀY where s is newer than y. S and Y are taken
-    over all features; rows of W over those the model is about. Their columns are in the order s, y, s, y, …
+    over all features; rows of W over those the model is about. Their columns are in the order s, y, s, y, …, and then
+    zeros up to a multiple of four (where M has ones on its diagonal).
     """
 
     gradient: Array
@@ -141,48 +183,66 @@ class QuadraticModel:
     columns: Array  # W, features × 2m
     projected: Array  # W M⁻¹
     middle: Array  # M
+    inverse: Array  # M⁻¹
     curvature: Array  # the diagonal of B
+    threads: int
 
     @classmethod
     def build(cls, gradient: Array, D: Array, pairs: CurvaturePairs, chosen: IntArray) -> QuadraticModel:
         """The model at a point with this gradient and this initial diagonal (to be damped), on the chosen features."""
         g, d = gradient[chosen], pairs.damping * D[chosen]
         if not len(pairs):
-            nothing = np.zeros((len(chosen), 0))
-            return cls(g, d, nothing, nothing, np.zeros((0, 0)), d)
-        middle = pairs.middle(D)
+            nothing, none = np.zeros((len(chosen), 0)), np.zeros((0, 0))
+            return cls(g, d, nothing, nothing, none, none, d, pairs.threads)
+        assert pairs.columns is not None
+        used = 2 * len(pairs)
+        middle = np.eye(-(-used // 4) * 4)
+        middle[:used, :used] = pairs.middle(D)
         inverse = np.linalg.inv(middle)
         inverse = (inverse + inverse.T) / 2
-        W = pairs.rows(chosen)
-        W[:, 0::2] *= d[:, None]
-        V = W @ inverse
-        curvature = np.maximum(d - np.einsum("ij,ij->i", W, V), LEAST_CURVATURE * d)
-        return cls(g, d, W, V, middle, curvature)
+        W, V, curvature = quadratic_rows(
+            pairs.columns, chosen, used, d, inverse, LEAST_CURVATURE, pairs.threads
+        )
+        return cls(g, d, W, V, middle, inverse, curvature, pairs.threads)
 
     def without_pairs(self) -> QuadraticModel:
         """The same with B = D."""
-        nothing = np.zeros((len(self.gradient), 0))
+        nothing, none = np.zeros((len(self.gradient), 0)), np.zeros((0, 0))
         return replace(
-            self, columns=nothing, projected=nothing, middle=np.zeros((0, 0)), curvature=self.diagonal
+            self,
+            columns=nothing,
+            projected=nothing,
+            middle=none,
+            inverse=none,
+            curvature=self.diagonal,
         )
 
-    def slope(self, d: Array) -> Array:
-        """g + B d."""
-        out: Array = self.gradient + self.diagonal * d - self.projected @ (self.columns.T @ d)
+    def moment(self, d: Array) -> Array:
+        """Wᵀ d."""
+        return tall_transposed_times(self.columns, d, self.threads)
+
+    def slope(self, d: Array, moment: Array | None = None) -> Array:
+        """g + B d; Wᵀ d may be known already."""
+        moment = self.moment(d) if moment is None else moment
+        out: Array = self.gradient + self.diagonal * d - tall_times(self.projected, moment, self.threads)
         return out
 
     def value(self, d: Array) -> float:
         """g·d + ½ dᵀ B d."""
-        return float(dot(self.gradient, d) + 0.5 * dot(d, self.slope(d) - self.gradient))
+        moment = self.moment(d)
+        bent = dot(self.diagonal * d, d) - dot(moment, self.inverse @ moment)
+        return float(dot(self.gradient, d) + 0.5 * bent)
 
     def newton_step(self, slope: Array, face: IntArray) -> Array:
         """−B⁻¹ slope on the given coordinates, by the Woodbury identity."""
-        W, D = self.columns[face], self.diagonal[face]
-        step = -slope[face] / D
-        if W.shape[1]:
-            inner = self.middle - W.T @ (W / D[:, None])
-            step = step + (W @ np.linalg.solve(inner, W.T @ step)) / D
-        return np.asarray(step)
+        inside = np.zeros(len(slope))
+        inside[face] = 1.0 / self.diagonal[face]
+        step = -slope * inside
+        if self.columns.shape[1]:
+            inner = self.middle - tall_gram(self.columns, inside, self.threads)
+            bent = np.linalg.solve(inner, self.moment(step))
+            step += tall_times(self.columns, np.asarray(bent, np.float64), self.threads) * inside
+        return np.asarray(step[face])
 
 
 def minimise(
@@ -193,14 +253,13 @@ def minimise(
     Ends when the slope that is left (in the norm of D⁻¹) is `tol` times what it was.
     """
 
-    def left(d: Array) -> tuple[Array, float]:
-        p = pseudo_gradient(w + d, model.slope(d), l1)
+    def left(d: Array, moment: Array) -> tuple[Array, float]:
+        p = pseudo_gradient(w + d, model.slope(d, moment), l1)
         return p, float(np.sqrt(dot(p, p / model.diagonal)))
 
-    d = np.zeros(len(w))
-    _, first = left(d)
+    d, moment = np.zeros(len(w)), np.zeros(model.columns.shape[1])
+    _, first = left(d, moment)
     for _ in range(rounds):
-        moment = model.columns.T @ d
         descend(
             model.gradient,
             model.diagonal,
@@ -213,12 +272,13 @@ def minimise(
             d,
             moment,
         )
-        slope, remaining = left(d)
+        slope, remaining = left(d, moment)
         if remaining <= tol * first:
             break
         if not remaining <= DIVERGED * first and model.columns.shape[1]:
             return minimise(model.without_pairs(), w, l1, tol=tol, rounds=rounds, sweeps=sweeps)
         d = step_on_face(model, w, l1, d, slope)
+        moment = model.moment(d)
     return d
 
 
@@ -245,20 +305,77 @@ def step_on_face(model: QuadraticModel, w: Array, l1: Array, d: Array, slope: Ar
     return d
 
 
+class Kinks(Protocol):
+    """What of a penalty is not smooth, and how a model with it is minimised."""
+
+    @property
+    def lift(self) -> Array | float:
+        """The curvature of what is smooth."""
+        ...
+
+    def rise(self, old: Array, new: Array) -> float:
+        """By how much it is higher at new weights than at old ones."""
+        ...
+
+    def largest_violation(self, w: Array, gradient: Array) -> float:
+        """The largest violation of the optimality conditions; `gradient` is that of all that is smooth."""
+        ...
+
+    def propose(self, w: Array, gradient: Array, diagonal: Array, pairs: CurvaturePairs) -> Array:
+        """The step to the minimum of the penalised model."""
+        ...
+
+
+@dataclass(frozen=True)
+class SingleKinks:
+    """Σ_k l1_k |w_k|."""
+
+    l1: Array
+    lift: Array | float
+
+    @classmethod
+    def of(cls, problem: Problem) -> SingleKinks:
+        """Those of a problem's penalty."""
+        penalty = CURVED.of(problem)
+        l1 = np.broadcast_to(np.asarray(penalty.l1_strength, np.float64), problem.n_features)
+        return cls(l1, penalty.l2_strength)
+
+    def rise(self, old: Array, new: Array) -> float:
+        """By how much it is higher at new weights than at old ones."""
+        return float(dot(self.l1, np.abs(new) - np.abs(old)))
+
+    def largest_violation(self, w: Array, gradient: Array) -> float:
+        """The largest pseudo-gradient."""
+        return float(np.max(np.abs(pseudo_gradient(w, gradient, self.l1)), initial=0.0))
+
+    def propose(self, w: Array, gradient: Array, diagonal: Array, pairs: CurvaturePairs) -> Array:
+        """The step, on the weights that are not zero or nearly want to leave zero."""
+        l1 = self.l1
+        chosen = np.flatnonzero((w != 0) | (np.abs(gradient) > IN_MODEL * l1))
+        model = QuadraticModel.build(gradient, diagonal, pairs, chosen)
+        d = np.zeros(len(w))
+        d[chosen] = minimise(model, w[chosen], np.ascontiguousarray(l1[chosen]))
+        return d
+
+
+# Penalties of each kind, and their kinks: the first that a problem has.
+KINKS: tuple[tuple[Capability[Any], Callable[[Problem], Kinks]], ...] = (
+    (CURVED, SingleKinks.of),
+    (DISJOINT_GROUPS, GroupKinks.of),
+)
+
+
 @dataclass(frozen=True)
 class Terms:
-    """The objective in parts: a smooth one, and Σ_k l1_k |w_k|."""
+    """The objective in parts: a smooth one, and one with kinks."""
 
     problem: Problem
-    l1: Array
-    lift: Array | float  # what is added to the loss's curvature: that of the penalty, and 1
+    kinks: Kinks
 
     @classmethod
     def of(cls, problem: Problem) -> Terms:
         """The terms of a problem."""
-        penalty = CURVED.of(problem)
-        l1 = np.broadcast_to(np.asarray(penalty.l1_strength, np.float64), problem.n_features)
-        return cls(problem, l1, penalty.l2_strength + 1.0)
+        return cls(problem, next(make(problem) for kind, make in KINKS if kind.find(problem) is not None))
 
     def at(self, w: Array, there: Evaluation) -> Place:
         """Objective and gradient where the loss was evaluated, and the diagonal of B₀ if that is known there."""
@@ -267,12 +384,12 @@ class Terms:
         return Place(w, objective, gradient, there.curvature)
 
     def largest_violation(self, place: Place) -> float:
-        """The largest pseudo-gradient."""
-        return float(np.max(np.abs(pseudo_gradient(place.w, place.gradient, self.l1)), initial=0.0))
+        """The largest violation of the optimality conditions."""
+        return self.kinks.largest_violation(place.w, place.gradient)
 
     def diagonal(self, curvature: Array) -> Array:
         """Of the Hessian, away from zero."""
-        return curvature + self.lift
+        return curvature + (self.kinks.lift + 1.0)
 
 
 @dataclass(frozen=True)
@@ -297,12 +414,13 @@ class ProximalQuasiNewton:
     tol: float = 1e-4
     damping: float = 40.0
     least_damping: float = 4.0
+    threads: int = 1
     name: ClassVar[str] = "proximal-quasi-newton"
-    requires: ClassVar[Requires] = (SMOOTH_LOSS, SEPARABLE, ELASTIC_OR_GROUPS, CURVED, PROX)
+    requires: ClassVar[Requires] = (SMOOTH_LOSS, SINGLE_OR_BLOCKS, ELASTIC_OR_GROUPS, PROX)
 
     def new_memory(self) -> CurvaturePairs:
         """What is learnt of the curvature."""
-        return CurvaturePairs(self.memory, self.damping)
+        return CurvaturePairs(self.memory, self.damping, self.threads)
 
     def iterate(
         self,
@@ -313,6 +431,7 @@ class ProximalQuasiNewton:
     ) -> Iterator[Iterate]:
         """Yields after every step. `known` is the evaluation at the start, if the caller has it."""
         pairs = self.new_memory() if memory is None else memory
+        pairs.threads = problem.threads
         terms, w, evaluations = Terms.of(problem), start.dense().copy(), 0
         if known is None or known.curvature is None:
             known, evaluations = problem.evaluate(w, curvature=True), 1
@@ -346,11 +465,11 @@ class ProximalQuasiNewton:
 
         None if the model promises nothing, or if too many of its minima were rejected; pauses after each of these.
         """
-        l1, rejected = terms.l1, 0
+        kinks, rejected = terms.kinks, 0
         while True:
-            d = propose(place, diagonal, pairs, l1)
+            d = kinks.propose(place.w, place.gradient, diagonal, pairs)
             point = place.w + d
-            promised = dot(place.gradient, d) + dot(l1, np.abs(point) - np.abs(place.w))
+            promised = dot(place.gradient, d) + kinks.rise(place.w, point)
             if not promised < 0:
                 return None, rejected
             new = terms.at(point, terms.problem.evaluate(point, curvature=renew))
@@ -370,12 +489,3 @@ class ProximalQuasiNewton:
         """Damps less, as the model was right at once."""
         factor = QUICKLY if pairs.damping > LARGE_DAMPING else SLOWLY
         pairs.damping = max(self.least_damping, pairs.damping * factor)
-
-
-def propose(place: Place, diagonal: Array, pairs: CurvaturePairs, l1: Array) -> Array:
-    """The step to the minimum of the penalised model, on the weights that are not zero or nearly want to leave zero."""
-    chosen = np.flatnonzero((place.w != 0) | (np.abs(place.gradient) > IN_MODEL * l1))
-    model = QuadraticModel.build(place.gradient, diagonal, pairs, chosen)
-    d = np.zeros(len(place.w))
-    d[chosen] = minimise(model, place.w[chosen], np.ascontiguousarray(l1[chosen]))
-    return d

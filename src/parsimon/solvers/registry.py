@@ -21,8 +21,8 @@ def _named(module: str, maker: str) -> Callable[..., Solver]:
 
 
 # `auto` takes the first that fits the problem. Solvers with working sets look at all features only now and then; they
-# differ in what they do in between: proximal quasi-Newton, OWL-QN, or (for groups) proximal gradient and quasi-Newton
-# in turn.
+# differ in what they do in between: proximal quasi-Newton, OWL-QN, or (for groups that overlap) proximal gradient and
+# quasi-Newton in turn.
 SOLVERS: dict[str, Callable[..., Solver]] = {
     "lbfgs": _named("lbfgs", "LBFGS"),
     "proximal-newton": _named("proximal_newton", "ProximalNewton"),

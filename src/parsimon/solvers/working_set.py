@@ -16,7 +16,7 @@ import numpy as np
 
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
-from parsimon.penalties.base import Penalty, never_dropped
+from parsimon.penalties.base import ElasticPenalty, Penalty, never_dropped
 from parsimon.penalties.groups import Groups
 from parsimon.problem import Evaluation, Marginals, Problem
 from parsimon.solvers.base import Iterate, Status
@@ -31,6 +31,7 @@ from parsimon.solvers.certificate import has_finite_conjugate, lower_bound
 from parsimon.solvers.convergence import Goal, goal_of
 from parsimon.solvers.owlqn import OWLQN
 from parsimon.solvers.proximal_quasi_newton import ProximalQuasiNewton
+from parsimon.solvers.settings import UsesThreads, with_settings
 from parsimon.weights import Weights
 
 ROUGHLY = 0.1  # the first sets are solved until violations are this share of the largest over all features:
@@ -129,6 +130,7 @@ class WorkingSet:
     steps: tuple[int, ...] = (6, 25, 30, 40, 60, 200)
     slack: float = 0.8
     new_groups: int = 10
+    threads: int = 1  # of the inner solver
     name: ClassVar[str] = "working-set"
 
     @property
@@ -139,6 +141,11 @@ class WorkingSet:
     def iterate(self, problem: Problem, start: Weights) -> Iterator[Iterate]:
         """Yields after every inner step, and with a certificate after every look at all features."""
         weights = start.nonzero()
+        if self.threads > 1 and isinstance(self.inner, UsesThreads):
+            inner: Any = self.inner
+            threaded = replace(self, inner=with_settings(inner, threads=self.threads), threads=1)
+            yield from threaded.iterate(problem, start)
+            return
         memory: InnerMemory = self.inner.new_memory()
         features, goal, mean = weights.features, None, Mean()
         evaluations = rounds = 0
@@ -162,13 +169,14 @@ class WorkingSet:
             yield certified
             chosen = self.choose(view, weights, rounds)
             assert features is not None
-            memory.carry(features, chosen)
-            features, mean = chosen, Mean()
             inner = ROUGHLY * view.largest if rounds < len(self.sizes) else NEARLY * goal.aim(view.largest)
             inside = Subproblem.of(problem, weights, view, chosen)
             del view  # it is as large as all features
+            memory.carry(features, chosen)
+            features, mean = chosen, Mean()
             last = yield from self._solve(inside, memory, inner, rounds, evaluations, mean)
             evaluations, weights = last.evaluations, last.weights.nonzero()
+            del inside  # no two restricted problems, and none beside a look at all features
             rounds += 1
             if last.objective < certified.objective - ROUNDING * abs(certified.objective):
                 fresh = False
@@ -273,12 +281,13 @@ class FeatureView(View):
 
 @dataclass(frozen=True)
 class GroupView(View):
-    """For penalties on groups: whole groups come in."""
+    """For penalties on groups: whole groups come in, but for what an L1 part keeps at zero within them."""
 
     gradient: Array = field(repr=False)  # of all features
     groups: Groups
     violation: Array  # of each group
     free: IntArray = field(repr=False)  # features that are in no group that could be dropped
+    shallow: IntArray = field(repr=False)  # those whose gradient is well below the strength of an L1 part
 
     def gradient_of(self, features: IntArray) -> Array:
         """The gradient of any features."""
@@ -292,8 +301,10 @@ class GroupView(View):
         others = np.where(inside, 0.0, self.violation)
         steepest = np.argsort(-others, kind="stable")[:new]
         chosen = np.concatenate([np.flatnonzero(inside), steepest[others[steepest] > 0]])
-        parts = [self.groups.members(int(m)) for m in chosen]
-        return np.unique(np.concatenate([self.free, active, *parts]).astype(np.int64))
+        members = np.unique(np.concatenate([np.zeros(0), *map(self.groups.members, chosen.tolist())]))
+        if len(self.shallow):
+            members = np.setdiff1d(members, self.shallow, assume_unique=True)
+        return np.unique(np.concatenate([self.free, active, members]).astype(np.int64))
 
 
 def look_at_all(problem: Problem, weights: Weights, slack: float, narrow: Problem | None = None) -> View:
@@ -302,7 +313,7 @@ def look_at_all(problem: Problem, weights: Weights, slack: float, narrow: Proble
     `narrow` is the problem restricted to the features that have weights, if the caller has it.
     """
     if problem.penalty.groups is not None:
-        return look_at_groups(problem, weights)
+        return look_at_groups(problem, weights, slack)
     active = weights.features
     assert active is not None
     mine, l1 = problem.penalty.restrict(active), SEPARABLE.of(problem).l1_strength
@@ -327,7 +338,7 @@ def look_at_all(problem: Problem, weights: Weights, slack: float, narrow: Proble
     )
 
 
-def look_at_groups(problem: Problem, weights: Weights) -> GroupView:
+def look_at_groups(problem: Problem, weights: Weights, slack: float) -> GroupView:
     """The same for a penalty on groups."""
     active, penalty, groups = weights.features, problem.penalty, problem.penalty.groups
     assert active is not None
@@ -342,8 +353,20 @@ def look_at_groups(problem: Problem, weights: Weights) -> GroupView:
     if len(free):  # features in no group count too: biases, for one
         largest = max(largest, float(np.max(penalty.violation(w, there.gradient)[free])))
     tight = gap is not None and has_finite_conjugate(penalty)
+    l1 = penalty.l1 if isinstance(penalty, ElasticPenalty) else 0.0
+    shallow = np.flatnonzero(np.abs(there.gradient) <= slack * l1) if l1 > 0 else np.zeros(0, np.int64)
     return GroupView(
-        there.loss, objective, largest, gap, tight, there.marginals, there.gradient, groups, violation, free
+        there.loss,
+        objective,
+        largest,
+        gap,
+        tight,
+        there.marginals,
+        there.gradient,
+        groups,
+        violation,
+        free,
+        shallow,
     )
 
 

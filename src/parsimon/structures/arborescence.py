@@ -139,7 +139,7 @@ class Arborescence:
         flat = scores.arc.reshape(-1)
         known = self._known(gold)
         arc = flat + np.where(self._arcs_into(known), _number(cost), 0.0)
-        at = self._places(gold)[known]
+        at = self.places(gold)[known]
         arc[at] = flat[at]
         return ArcParts(arc.reshape(scores.arc.shape))
 
@@ -190,7 +190,7 @@ class Arborescence:
 
     def score(self, scores: ArcParts, output: IntArray) -> Array:
         """The score of complete trees."""
-        return self._by_sentence(scores.arc.reshape(-1)[self._places(output, complete=True)])
+        return self._by_sentence(scores.arc.reshape(-1)[self.places(output, complete=True)])
 
     def indicators(self, output: IntArray) -> ArcParts:
         """Ones (or the sentence's weight) at the arcs of complete trees."""
@@ -201,11 +201,11 @@ class Arborescence:
     def add_output(self, parts: ArcParts, output: IntArray, times: float) -> None:
         """parts += times · indicators(output)."""
         each = times if self.weights is None else times * self.weights[self.sentence]
-        parts.arc.reshape(-1)[self._places(output, complete=True)] += each
+        parts.arc.reshape(-1)[self.places(output, complete=True)] += each
 
     def expected_cost(self, parts: ArcParts, gold: IntArray, cost: float | Array) -> float:
         """Σ over tokens of cost · (1 − μ(gold)), where `parts` is μ − gold."""
-        at = self._places(gold)[self._known(gold)]
+        at = self.places(gold)[self._known(gold)]
         return -_number(cost) * float(np.sum(parts.arc.reshape(-1)[at]))
 
     def cost(self, gold: IntArray, output: IntArray, cost: float | Array) -> Array:
@@ -226,9 +226,36 @@ class Arborescence:
         flat = scores.arc.reshape(-1)
         known = self._known(output)
         arc = np.where(self._arcs_into(known), -np.inf, flat)
-        at = self._places(output)[known]
+        at = self.places(output)[known]
         arc[at] = flat[at]
         return ArcParts(arc.reshape(scores.arc.shape))
+
+    def best_into_tokens(self, scores: ArcParts) -> Array:
+        """The score of the best arc into every token."""
+        scores.arc[self._loops()] = -np.inf
+        if not self.n_tokens:
+            return np.zeros(0)
+        best: Array = np.maximum.reduceat(scores.arc, self._first_arc)
+        return best
+
+    def near_best(self, scores: ArcParts, margin: float) -> BoolArray:
+        """Which arcs score within a margin of the best one into the same token.
+
+        The arcs from every token to the next and from the root to the first one are always among them. They are a tree
+        of every kind, so there is one under any scores of what is left.
+        """
+        least = self.best_into_tokens(scores) - margin
+        near: BoolArray = scores.arc >= np.repeat(least, self._n_heads)
+        near[self._loops()] = False
+        near[self._loops() - 1] = True
+        return near
+
+    def listed(self, arcs: BoolArray) -> tuple[IntArray, IntArray]:
+        """Some arcs as lists of heads: those of a token are from start[token] to before start[token + 1]."""
+        at = np.flatnonzero(arcs)
+        start: IntArray = np.searchsorted(at, np.append(self._first_arc, self.n_arcs))
+        heads = at - np.repeat(self._first_arc, np.diff(start))
+        return start.astype(np.int64), heads.astype(np.int32)
 
     def weigh(self, values: Array) -> float:
         """Σ weight · value over sentences."""
@@ -255,8 +282,8 @@ class Arborescence:
         """Which parts are of arcs into some tokens."""
         return np.repeat(tokens, self._n_heads * self.n_labels)
 
-    def _places(self, output: IntArray, *, complete: bool = False) -> IntArray:
-        """Where in a flat array of parts the ones of an output are; of no use where it is not given."""
+    def places(self, output: IntArray, *, complete: bool = False) -> IntArray:
+        """Where in a flat array of parts those of an output are; of no use where it is not given."""
         output = np.asarray(output)
         if len(output) != self.n_tokens:
             raise ParsimonError(
@@ -272,6 +299,11 @@ class Arborescence:
             )
         places: IntArray = self._first_arc * self.n_labels + output
         return places
+
+    def _loops(self) -> IntArray:
+        """The arcs from every token to itself."""
+        loops: IntArray = self._first_arc + np.arange(self.n_tokens) - self.offsets[self.sentence] + 1
+        return loops
 
     def _by_sentence(self, of_tokens: Array) -> Array:
         """Sums, in the order of tokens."""
@@ -380,11 +412,6 @@ class LabelledArborescence(Arborescence):
         np.divide(part, total[:, None], out=part, where=possible[:, None])
         arc: Array = high + np.log(total, out=np.full(len(total), -np.inf), where=possible)
         return arc
-
-    def _loops(self) -> IntArray:
-        """The arcs from every token to itself."""
-        loops: IntArray = self._first_arc + np.arange(self.n_tokens) - self.offsets[self.sentence] + 1
-        return loops
 
     def _settings(self) -> dict[str, Any]:
         return {"n_labels": self.n_labels, **super()._settings()}

@@ -34,9 +34,9 @@ class SecondOrderChain(Chain):
     >>> chain = SecondOrderChain(lengths=[4], pairs=pairs, paired=False)
     >>> one, two = pairs.triples
     >>> change = np.where(pairs.tag[two] != pairs.before[one], 1.0, 0.0)  # of a tag and the last but one
-    >>> best, tags = chain.argmax(ChainParts(np.array([[0, 0], [0.1, 0], [0, 0], [0, 0.0]]), change[None]))
+    >>> best, tags = chain.argmax(ChainParts(np.array([[0.5, 0], [0.25, 0], [0, 0], [0, 0.0]]), change[None]))
     >>> tags.tolist(), float(best[0])
-    ([0, 0, 1, 1], 3.1)
+    ([0, 0, 1, 1], 3.75)
     """
 
     oracles: ClassVar[frozenset[Oracle]] = Chain.oracles
@@ -129,7 +129,9 @@ class SecondOrderChain(Chain):
         node, pair = (np.where(np.isneginf(each), each, 0.0) for each in (scores.node, scores.pair))
         _, parts = self.marginals(ChainParts(scores.node.copy(), scores.pair))
         worth = self.of_labels(parts.node)
-        return self.argmax(self._with_tags(ChainParts(node, pair), worth if gather is None else gather(worth)))[1]
+        return self.argmax(
+            self._with_tags(ChainParts(node, pair), worth if gather is None else gather(worth))
+        )[1]
 
     def variances(self, marginals: Array) -> ChainParts:
         """p(1 − p) of every part from the marginals of tokens, those of triples taken as p(a, b) p(b, c) / p(b)."""

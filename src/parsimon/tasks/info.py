@@ -41,6 +41,7 @@ SHARED: Mapping[str, Form] = {
     "solver": setting,
     "random_state": optional(integer),
     "prune": measure,
+    "weights": setting,  # their type in the file
     "status": setting,
     "objective": measure,
     "kkt": measure,

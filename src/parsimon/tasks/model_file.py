@@ -1,6 +1,7 @@
 """The model file: safetensors arrays with a JSON header. No pickle; a hostile file gives a clear error.
 
-It only has non-zero weights, and integers have the smallest type that holds them. The header's `kind` says
+It only has non-zero weights, integers have the smallest type that holds them, and large arrays are compressed
+(`packed_arrays.py`); those of format 2 were not. The header's `kind` says
 what model it is of; every kind has a `file` of its own (`kinds.py`), which takes a model apart and puts it together.
 """
 
@@ -22,11 +23,12 @@ from parsimon.forms import encodable, plain, shown, told
 from parsimon.magnitudes import LARGEST_WEIGHT, first_wrong, why_not
 from parsimon.tasks.info import checked_info
 from parsimon.tasks.kinds import find_kind, get_kind
+from parsimon.tasks.packed_arrays import decoded, pack, unpack, with_weights_as
 
 if TYPE_CHECKING:
     from parsimon.tasks.kinds import Tensors
 
-FORMAT = 2
+FORMAT, OLDEST = 3, 2
 LONGEST_HEADER = 100_000_000  # bytes; safetensors takes no longer one either
 Wanted = TypeVar("Wanted")
 
@@ -53,7 +55,10 @@ def smallest(values: IntArray) -> IntArray:
 
 
 def save_model(model: Model, path: str | Path, *, dtype: str = "float64") -> None:
-    """Writes a model, completely or not at all. `dtype` is float64, or float32 for half the size."""
+    """Writes a model, completely or not at all.
+
+    `dtype` is that of the weights in the file: float64, or float32, float16 or int8 (256 values) for a smaller one.
+    """
     write_file(Path(path), dump_model(model, dtype=dtype))
 
 
@@ -61,27 +66,28 @@ def dump_model(model: Model, *, dtype: str = "float64") -> bytes:
     """A model as bytes."""
     from safetensors.numpy import save
 
-    if dtype not in ("float64", "float32"):
-        raise ParsimonError(f"weights are kept as float64 or float32, not {dtype!r}.")
     kind = get_kind(model.kind)
     try:
-        info = checked_info(jsonable(model.info), kind.info)
+        info = {name: value for name, value in model.info.items() if name != "weights"}
+        if dtype != "float64":
+            info["weights"] = dtype
+        info = checked_info(jsonable(info), kind.info)
         header, tensors = kind.file.take_apart(model)
     except ValueError as error:
         raise ParsimonError(f"the model cannot be written: {told(error)}.") from None
-    wrong = _wrong_number({**tensors, "weights": model.weights})
+    tensors["weights"] = model.weights
+    wrong = _wrong_number(tensors)
     if wrong is not None:  # before a good model is overwritten
         raise ParsimonError(f"the model cannot be kept: {wrong}.")
-    if model.weights.size and np.abs(model.weights).max() > np.finfo(dtype).max:
-        raise ParsimonError("a weight is too large for float32; keep float64.")
-    header = {"format": FORMAT, "kind": model.kind, **header, "info": info}
-    tensors["weights"] = model.weights.astype(dtype)
-    packed = {
-        name: np.ascontiguousarray(smallest(v) if np.issubdtype(v.dtype, np.integer) else v)
-        for name, v in tensors.items()
-    }
+    tensors, packed = pack(
+        {
+            name: np.ascontiguousarray(smallest(v) if np.issubdtype(v.dtype, np.integer) else v)
+            for name, v in with_weights_as(tensors, dtype).items()
+        }
+    )
+    header = {"format": FORMAT, "kind": model.kind, **header, "info": info, "packed": packed}
     try:
-        return bytes(save(packed, metadata={"parsimon": json.dumps(header, ensure_ascii=False)}))
+        return bytes(save(tensors, metadata={"parsimon": json.dumps(header, ensure_ascii=False)}))
     except UnicodeEncodeError as error:
         raise ParsimonError(
             f"the model cannot be written: it has half of a surrogate pair, {shown(error.object[error.start])}, "
@@ -130,7 +136,7 @@ def parse_model(content: bytes, name: str = "the model", kind: type[Any] | None 
         )
     try:
         header["info"] = checked_info(header["info"], found.info)
-        tensors = load(content)
+        tensors = decoded(unpack(load(content), header.pop("packed", {}), len(content)))
         wrong = _wrong_number(tensors)
         if wrong is not None:
             raise ValueError(wrong)
@@ -176,12 +182,12 @@ def _header(content: bytes, name: str) -> dict[str, Any]:
         header = None
     if not isinstance(header, dict) or "format" not in header:
         raise ParsimonError(f"{name} is not a Parsimon model, or is damaged.")
-    if isinstance(header["format"], int) and 0 < header["format"] < FORMAT:
+    if isinstance(header["format"], int) and 0 < header["format"] < OLDEST:
         raise ParsimonError(
             f"{name} has format {header['format']} of a version before the first release, which is not read any more; "
             "train the model again."
         )
-    if not isinstance(header["format"], int) or header["format"] != FORMAT:
+    if not isinstance(header["format"], int) or not OLDEST <= header["format"] <= FORMAT:
         raise ParsimonError(
             f"{name} has format {shown(header['format'])}, but this version of Parsimon reads up to {FORMAT}; "
             "it was written by a newer version, so install that."

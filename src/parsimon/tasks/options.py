@@ -35,6 +35,7 @@ STOPPING, SAFETY, RUNNING, READING = "How long", "Safety", "Running", "Reading"
 SECTIONS = (FILES, LEARNING, SENTENCES, WORDS, CHOOSING, GROWING, STOPPING, SAFETY, RUNNING, READING)
 
 MOST_THREADS = 1024
+DTYPES = ("float64", "float32", "float16", "int8")  # of weights in a model file
 # What options that may be objects must have, whatever their classes.
 ABILITIES = {
     "solver": "iterate",

@@ -31,6 +31,6 @@ def test_bad_models(run, trained, folder, command):
     for bad in (b"", b"U00:%x[0,0]\nB\n", content[:-10], content[:100], content[:5], os.urandom(500)):
         model.write_bytes(bad)
         refused(run(*arguments), "bad.model", "damaged")
-    assert b'\\"format\\": 2,' in content
-    model.write_bytes(content.replace(b'\\"format\\": 2,', b'\\"format\\": 9,'))
+    assert b'\\"format\\": 3,' in content
+    model.write_bytes(content.replace(b'\\"format\\": 3,', b'\\"format\\": 9,'))
     refused(run(*arguments), "bad.model has format 9", "newer version")

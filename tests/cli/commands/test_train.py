@@ -70,7 +70,7 @@ def test_a_bound_that_is_not_known_is_null(run, folder, monkeypatch):
 def test_float32_makes_a_smaller_file(run, folder):
     run(*training(folder))
     size = (folder / "a.model").stat().st_size
-    run(*training(folder, "--float32"))
+    run(*training(folder, "--dtype", "float32"))
     assert (folder / "a.model").stat().st_size < size
 
 

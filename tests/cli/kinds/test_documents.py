@@ -373,7 +373,7 @@ def test_quiet_verbose_and_small(run, corpus):
     verbose = run(*base, "-v")
     assert "reading train.tsv" in verbose.stderr
     size = (corpus / "a.model").stat().st_size
-    assert run(*base, "-q", "--float32").exit_code == 0
+    assert run(*base, "-q", "--dtype", "float32").exit_code == 0
     assert (corpus / "a.model").stat().st_size < size
 
 

@@ -82,7 +82,7 @@ def test_templates_are_selected(place, run):
         ["--loss", "log", "--group-lasso", 0.5, "--l2", 0.1],
         ["--refit", "perceptron"],
         ["--projective", "--single-root"],
-        ["--many-roots", "--relations", "none", "--prune", 0.5, "--cutoff", 2, "--float32"],
+        ["--many-roots", "--relations", "none", "--prune", 0.5, "--cutoff", 2, "--dtype", "int8"],
     ],
     ids=lambda options: " ".join(map(str, options)),
 )

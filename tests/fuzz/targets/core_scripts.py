@@ -137,12 +137,14 @@ def column_reader() -> Script:
         (".lines_read", []),
         (".clear", []),
         (".feed", [b"x\ty\n"]),
+        (".feed_sequences", [b"x\ty\n\nz\tx\n", 2]),
     ]
 
 
 @script
 def label_lines() -> Script:
-    return [("label_lines", [b"ab\ncd\n", longs(0, 3), longs(2, 5), ints(2), ints(0, 1), ["x", "y"]])]
+    lines = [b"ab\ncd\n", longs(0, 3), longs(2, 5), ints(2), ints(0, 1), ["x", "y"]]
+    return [("label_lines", [*lines, 2]), ("count_lines", [b"ab\ncd\n"])]
 
 
 @script
@@ -183,6 +185,45 @@ def extractor() -> Script:
         (".tuples", [1]),
         (".offsets", []),
         (".n_attributes", []),
+    ]
+
+
+SEEN: list[Any] = [
+    np.array([[1, 2, 1, 3, 1], [2, 2, 1, 1, -1]], np.int32),
+    np.ones((2, 1), np.int32),
+    np.ones((2, 1), np.int32),
+    longs(*OFFSETS),
+]
+
+
+def known_templates() -> core.Extractor:
+    made = core.Extractor(np.array([[0, 0, 0], [0, -1, 0], [1, 0, 0]], np.int32), ints(0, 1, 3), ints(0, 1))
+    made.load(0, np.array([[1], [2]], np.int32))
+    made.load(1, np.array([[1, 2], [2, 1]], np.int32))
+    return made
+
+
+def template_weights() -> core.TemplateWeights:
+    return core.TemplateWeights(known_templates(), core.FeatureRows(4, 3), np.arange(12.0))
+
+
+@script
+def weights_of_templates() -> Script:
+    return [
+        ("new TemplateWeights", [known_templates(), core.FeatureRows(4, 3), np.arange(12.0)]),
+        (".scores", [*SEEN, zeros(5, 3), 2]),
+        (".largest", []),
+        (".n_labels", []),
+    ]
+
+
+@script
+def label_step() -> Script:
+    given = ints(-1, 0, -1, 2, -1)
+    return [
+        ("new LabelStep", [np.eye(3), zeros(3), zeros(3)]),
+        (".labels", [template_weights(), *SEEN, given, ints(0, 0, 0, 0, 0), 2]),
+        (".marginals", [template_weights(), *SEEN, None, zeros(5, 3), zeros(2), 2]),
     ]
 
 
@@ -265,7 +306,7 @@ def screening() -> Script:
         [(np.ones(5), ints(*GOLD))],
     )
     return [
-        ("screen_nodes", [[(token_map(), np.ones((5, 3))), (token_map(), zeros(5, 3))], 0.1, 2]),
+        ("screen_nodes", [[(token_map(), np.ones((5, 3)), []), (token_map(), zeros(5, 3), [])], 0.1, 2]),
         ("screen_pairs", [[batch, batch], 0.1, 2]),
     ]
 
@@ -296,6 +337,34 @@ def chains() -> Script:
 @script
 def chains_with_singles() -> Script:
     return [("new Chain", [longs(*OFFSETS), ints(*[0] * 5), None, 3, 1, *SINGLES]), *oracles(2)]
+
+
+SECOND_ORDER = [
+    longs(*OFFSETS),
+    ints(*[0] * 5),
+    reals(1, 2),
+    ints(-1, -1, 0, 1, 1),
+    ints(0, 1, 1, 0, 1),
+    2,
+    1,
+]
+
+
+@script
+def second_order_chains() -> Script:
+    """Five pairs of two tags; seven triples."""
+    scores = [zeros(5, 7), zeros(1, 7)]
+    return [
+        ("new SecondOrderChain", [*SECOND_ORDER, True, True]),
+        (".n_triples", []),
+        (".marginals", [*scores, zeros(2), zeros(5, 7), zeros(1, 7), 2]),
+        (".variances", [zeros(5, 7), zeros(5, 7), zeros(1, 7), 1]),
+        (".score", [*scores, ints(0, 1, 1, 0, 1), zeros(2)]),
+        (".add", [ints(0, 1, 1, 0, 1), 1.0, zeros(5, 7), zeros(1, 7)]),
+        (".argmax", [*scores, zeros(2), ints(*[0] * 5), 1]),
+        (".kbest", [*scores, zeros(3, 2), np.zeros((3, 5), np.int32), 1]),
+        (".sample", [*scores, 7, np.zeros((2, 5), np.int32), 1]),
+    ]
 
 
 @script
@@ -506,6 +575,25 @@ def vectors() -> Script:
                 Rounds(2),
                 zeros(4),
                 zeros(2),
+            ],
+        ),
+        (
+            "descend_groups",
+            [
+                zeros(4),
+                np.ones(4),
+                np.ones((4, 2)),
+                np.eye(2),
+                np.eye(2),
+                zeros(4),
+                np.ones(4),
+                longs(0, 2, 3),
+                longs(0, 1, 3),
+                reals(1, 0),
+                1e-3,
+                Rounds(2),
+                zeros(4),
+                2,
             ],
         ),
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from damaged_headers import refused, survives_any_header
+from damaged_headers import changed, refused, survives_any_header
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import arc_preset
 from parsimon.tasks.model_file import dump_model, parse_model
@@ -51,3 +51,18 @@ def test_wrong_headers_and_missing_arrays() -> None:
 )
 def test_parts_that_do_not_fit(change: Any, said: str) -> None:
     assert said in refused(model(), change)
+
+
+def test_files_of_format_2_are_read() -> None:
+    """They have attributes row by row, and neither a first pass nor packed arrays."""
+
+    def older(header: dict[str, Any], tensors: dict[str, Any]) -> None:
+        header["format"] = 2
+        del header["first_pass"]
+        for part, space in (("arcs", there.space), ("relations", there.relations.space)):  # type: ignore[union-attr]
+            del tensors[f"{part}.space.columns"]
+            tensors[f"{part}.space.values"] = np.asarray(space.values)  # type: ignore[union-attr]
+
+    there = model()
+    back = parse_model(changed(there, older))
+    assert dump_model(back) == dump_model(there)

@@ -27,7 +27,8 @@ def test_defaults_and_choices() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong"), [("order", 3), ("order", 0), ("debias", -1), ("candidates", "few"), ("token_labels", "one")]
+    ("name", "wrong"),
+    [("order", 3), ("order", 0), ("debias", -1), ("candidates", "few"), ("token_labels", "one")],
 )
 def test_mistakes(name: str, wrong: object) -> None:
     with pytest.raises(ParsimonError, match=f"^{name} must be "):

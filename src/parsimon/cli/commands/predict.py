@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -110,6 +111,8 @@ def predict(**options: Any) -> None:
 
     For matrices, INPUT is a table. The output is the table with a column of predictions.
     """
+    # Nothing here has work for the threads of a BLAS, which would be started when NumPy is loaded.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     kind, model, job = asked_of_model(options, "predict", EVERYWHERE)
     if job["kbest"] is not None and job["decoding"] is not None:
         raise ParsimonError(

@@ -34,7 +34,7 @@ from parsimon.cli.options import (
 from parsimon.cli.output import check_writable, show, show_record
 from parsimon.errors import ParsimonError
 from parsimon.tasks.kinds import kinds
-from parsimon.tasks.options import FILES, RUNNING, DevelopmentOptions, options_of
+from parsimon.tasks.options import DTYPES, FILES, RUNNING, DevelopmentOptions, options_of
 
 if TYPE_CHECKING:
     from parsimon.report.json_lines import JsonLines
@@ -93,7 +93,7 @@ def command_of(kind: Kind[Any]) -> click.Command:
         *kind.flags,
         *([DEV] if kind.has_development else []),
         LOG,
-        FLOAT32,
+        DTYPE,
         *flags_of(kind.options),
         encoding_option,
         QUIET,
@@ -118,8 +118,13 @@ DEV = option(
 LOG = option(
     "--log", section=FILES, type=PATH, metavar="FILE", help="Write JSON lines about the training to a file."
 )
-FLOAT32 = option(
-    "--float32", section=FILES, is_flag=True, help="Keep weights in 32 bits: the file is half as large."
+DTYPE = option(
+    "--dtype",
+    section=FILES,
+    type=click.Choice(DTYPES),
+    default="float64",
+    show_default=True,
+    help="How weights are kept in the file: float32, float16 and int8 (one of 256 values) make it smaller.",
 )
 QUIET = option("-q", "--quiet", section=RUNNING, is_flag=True, help="Print nothing but warnings and errors.")
 JSON = option("--json", "as_json", section=RUNNING, is_flag=True, help="Print the summary as a JSON object.")
@@ -216,7 +221,7 @@ class TrainingCommand:
         try:
             if self.model is not None:
                 watch.phase(f"writing {self.model.name}")
-                save_model(model, self.model, dtype="float32" if self.job["float32"] else "float64")
+                save_model(model, self.model, dtype=self.job["dtype"])
             self.kind.write_more(self.job, model)
         except ParsimonError as error:
             raise ParsimonError(f"{str(error).rstrip('.')}{self.resume_hint}.") from error

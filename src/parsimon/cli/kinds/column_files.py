@@ -97,11 +97,12 @@ def parts(
         )
     if not labelled:
         look_up_only(file, model)
+    file.threads = threads
     session = model.space.session(file.strings)  # works out once what each string means to the templates
-    lines = 0
+    lines, next_lines = 0, 0  # before a part, and before the one after it
     for columns, text, (start, end) in file:
+        lines, next_lines = next_lines, file.lines_read
         if not columns.n_tokens:  # nothing but empty lines and comments
-            lines += text.count(b"\n")
             continue
         check_columns(model, file.name, columns.n_columns, labelled)
         part = Part(file.name, columns, text, start, end, lines)
@@ -109,13 +110,11 @@ def parts(
             part = skipped.without_bad(part, model.parent_column or 0)
             columns = part.columns
             if not columns.n_tokens:
-                lines += text.count(b"\n")
                 continue
         inputs = Columns(columns.ids[:-1], columns.lengths, columns.strings) if labelled else columns
         if isinstance(model, TreeModel):
             inputs = model.limited(parents_from_column(inputs, model.parent_column or 0, part.place_of))
         yield replace(part, observed=session.observe(inputs, threads))
-        lines += text.count(b"\n")
 
 
 @dataclass
@@ -254,7 +253,7 @@ class Labeller:
             )
             if self.job["kbest"] is None:
                 labels = self.model.decode(part.observations, **settings, minimum_risk=self.minimum_risk)
-                return added(part, *self._column(labels, marginals))
+                return added(part, *self._column(labels, marginals), self.threads)
             values, best = self.model.kbest(part.observations, self.job["kbest"], **settings)
         except ParsimonError as error:
             raise self._located(part, given, error) from None
@@ -273,11 +272,15 @@ class Labeller:
         if marginals is None:
             return labels, names
         probability = np.rint(marginals[np.arange(len(labels)), labels] * STEPS).astype(np.int64)
-        codes, which = np.unique(labels * (STEPS + 1) + probability, return_inverse=True)
+        codes = labels * (STEPS + 1) + probability
+        met = np.zeros(len(names) * (STEPS + 1), bool)
+        met[codes] = True
         texts = [
-            f"{names[y]}\t{p / STEPS:.{DIGITS}f}" for y, p in (divmod(c, STEPS + 1) for c in codes.tolist())
+            f"{names[y]}\t{p / STEPS:.{DIGITS}f}"
+            for y, p in (divmod(c, STEPS + 1) for c in np.flatnonzero(met).tolist())
         ]
-        return which.astype(np.int32), texts
+        number = np.cumsum(met, dtype=np.int32) - 1
+        return number[codes], texts
 
     def _given(self, part: Part) -> IntArray:
         """The labels of the last column, −1 where none is given."""
@@ -310,11 +313,11 @@ class Labeller:
         return error
 
 
-def added(part: Part, which: IntArray, texts: list[str]) -> bytes:
+def added(part: Part, which: IntArray, texts: list[str], threads: int = 1) -> bytes:
     """The lines of a part, each with a tab and its text."""
     from parsimon._core import label_lines
 
-    return label_lines(part.text, part.start, part.end, part.columns.lengths, which, texts)
+    return label_lines(part.text, part.start, part.end, part.columns.lengths, which, texts, threads)
 
 
 def ranked(part: Part, values: Array, columns: list[tuple[IntArray, list[str]]]) -> Iterator[bytes]:

@@ -307,6 +307,10 @@ def summary_facts(model: ParserModel, name: str, size: Mapping[str, Any]) -> lis
             f"{'one root' if model.single_root else 'several roots possible'}",
         ),
     ]
+    if model.first_pass is not None:
+        pairs.append(
+            ("first pass", f"leaves arcs within {model.first_pass.margin:.4g} of the best into a word")
+        )
     if training.get("tokens") and training.get("sentences"):
         pairs.append(("trained on", f"{training['tokens']:,} words in {training['sentences']:,} sentences"))
     if training.get("loss") and training.get("solver"):

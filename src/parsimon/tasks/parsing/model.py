@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +19,8 @@ from parsimon.features.columns import Labels
 from parsimon.features.observations import Observations, Rows
 from parsimon.structures.arborescence import Arborescence, ArcParts
 from parsimon.structures.projectivity import is_projective
-from parsimon.tasks.sequences.model import SequenceModel
+from parsimon.tasks.parsing.first_pass import FirstPass
+from parsimon.tasks.sequences.model import SequenceModel, listed_rows
 
 MST, MINIMUM_RISK = "mst", "minimum-risk"
 DECODINGS = (MST, MINIMUM_RISK)
@@ -39,6 +40,7 @@ class ParserModel:
     projective: bool = False
     single_root: bool = True
     info: dict[str, Any] = field(default_factory=dict)
+    first_pass: FirstPass | None = None  # leaves the arcs to score; all are if there is none
 
     @property
     def weights(self) -> Array:
@@ -57,11 +59,14 @@ class ParserModel:
     ) -> Iterator[tuple[slice, slice, Arborescence, ArcParts]]:
         """Which sentences, which tokens, their trees and the scores of all arcs, some sentences at a time.
 
-        With `given_heads`, words that have a head in the treebank can have no other.
+        With `given_heads`, words that have a head in the treebank can have no other; all arcs are scored then, for
+        those that the first pass leaves need not agree with what is given.
         """
         if given_heads:
             self._check_given(treebank)
         sentences = self.space.observe(treebank)
+        if self.first_pass is not None and not given_heads:
+            sentences = self.first_pass.leave(treebank, sentences, threads)
         for chosen, tokens, design, trees in build_arcs(
             self.space.dictionary,
             sentences,
@@ -128,7 +133,7 @@ class ParserModel:
             return None
         space = self.relations.space
         assert isinstance(space, ArcFeatures)
-        observations = observe_arcs(space, treebank, heads)
+        observations = observe_arcs(space, treebank, heads, threads=threads)
         ids = self.relations.decode(observations, threads=threads)
         return Labels(ids, treebank.lengths, self.relations.labels)
 
@@ -140,14 +145,28 @@ class ParserModel:
         return treebank.with_heads(heads, self.name_relations(treebank, heads, threads=threads))
 
 
+def in_order(model: SequenceModel) -> SequenceModel:
+    """The same model, with its attributes in an order that needs little room in a file."""
+    assert isinstance(model.space, ArcFeatures)
+    space, was = model.space.in_order()
+    rank = np.empty(len(was), np.int64)
+    rank[was] = np.arange(len(was))
+    attribute, column = model.index.node.describe(np.arange(model.index.n_features, dtype=np.int64))
+    order = np.argsort(rank[attribute], kind="stable")
+    alive = np.ones(len(was), bool)
+    rows = listed_rows(rank[attribute][order], column[order], alive, model.n_labels)
+    index = replace(model.index, node=rows)
+    return replace(model, space=space, index=index, weights=np.ascontiguousarray(model.weights[order]))
+
+
 def observe_arcs(
-    space: ArcFeatures, treebank: Treebank, heads: IntArray, sentences: Any = None
+    space: ArcFeatures, treebank: Treebank, heads: IntArray, sentences: Any = None, threads: int = 1
 ) -> Observations:
     """The attributes of the arc into every word (none where the head is −1), each word as a sequence by itself."""
     if sentences is None:
         sentences = space.observe(treebank)
     start, index = space.dictionary.attributes(
-        sentences, 0, len(treebank), np.ascontiguousarray(heads, np.int32)
+        sentences, 0, len(treebank), np.ascontiguousarray(heads, np.int32), threads
     )
     n = treebank.n_tokens
     nothing = Rows(np.zeros(n + 1, np.int64), np.zeros(0, np.int32))

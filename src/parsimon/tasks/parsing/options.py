@@ -63,6 +63,14 @@ class ParserOptions(SelectionOptions, PenaltyOptions, PruningOptions, Developmen
         shown="as in the training data",
         flags=("--single-root/--many-roots",),
     )
+    first_pass: bool = option(
+        True,
+        "Learn a small parser, too, that rules out most arcs before the features of the others are looked up: much "
+        "faster. It leaves 99.5% of the right arcs of sentences that it has not seen. There is none if the training "
+        "data have fewer than some 10,000 words.",
+        LEARNING,
+        flags=("--first-pass/--no-first-pass",),
+    )
     relations: str | Path | ArcTemplates | None = option(
         "relations",
         "Templates for the second step, which labels the relations of words to their heads: the name of a preset, a "

@@ -17,7 +17,7 @@ from parsimon.penalties import L2
 from parsimon.problem import InMemoryProblem
 from parsimon.solvers import Weights
 from parsimon.tasks import naming
-from parsimon.tasks.parsing.model import observe_arcs
+from parsimon.tasks.parsing.model import in_order, observe_arcs
 from parsimon.tasks.sequences.model import SequenceModel
 from parsimon.tasks.sequences.training import make_batches
 
@@ -42,7 +42,7 @@ class RelationTask:
         if not names:
             return None
         space = ArcFeatures(templates)
-        observations = observe_arcs(space, treebank, treebank.heads, space.learn(treebank, threads))
+        observations = observe_arcs(space, treebank, treebank.heads, space.learn(treebank, threads), threads)
         index = FeatureIndex.seen_pairs(observations, gold, len(names), space.n_node, 0)
         each = None if weights is None else np.repeat(weights, treebank.lengths)
         batches = tuple(make_batches(observations, gold, index, threads, each))
@@ -51,7 +51,7 @@ class RelationTask:
 
     def model(self, weights: Weights) -> SequenceModel:
         """The features that are left, as a model of words by themselves."""
-        return SequenceModel.from_weights(self.names, self.space, self.index, weights, {})
+        return in_order(SequenceModel.from_weights(self.names, self.space, self.index, weights, {}))
 
 
 def relation_names(treebank: Treebank) -> tuple[str, ...]:

@@ -29,7 +29,8 @@ from parsimon.selection.information_gain import arc_information_gain
 from parsimon.solvers import Online, PassiveAggressive, Result, Status, Weights
 from parsimon.structures.arborescence import Arborescence, ArcParts
 from parsimon.structures.projectivity import make_projective
-from parsimon.tasks.parsing.model import ParserModel, index_of_arcs
+from parsimon.tasks.parsing.first_pass import EPOCHS, FirstPass, FirstPassTask
+from parsimon.tasks.parsing.model import ParserModel, in_order, index_of_arcs
 from parsimon.tasks.parsing.options import ParserOptions
 from parsimon.tasks.parsing.relations import RelationTask, relation_names
 from parsimon.tasks.sequences.model import SequenceModel
@@ -99,6 +100,9 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
             relation_names(data.treebank)  # refused before arcs are learnt
         run.phase("making features")
         task = self._task(data, run)
+        first_pass = self._first_pass(data, task, run)
+        if first_pass is not None:
+            task = task.after(first_pass)
         run.phase("training")
         result = self.solve(task, None, run, dev=dev)
         arcs = Trained(task.model(result, self.describe(task, result)), result)
@@ -137,6 +141,25 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         penalty = self.chosen_penalty.bind(FeatureTable(space, index_of_arcs(space), ARC))
         problem = InMemoryProblem(batches, get_loss(self.loss).bind(ARC), penalty, space.n_node)
         return ParserTask(space, problem, treebank, trees, arcs)
+
+    def _first_pass(self, data: Parsed, task: ParserTask, run: Run) -> FirstPass | None:
+        """What rules out most arcs, which MIRA learns from most of the sentences."""
+        if not self.first_pass:
+            return None
+        run.phase("learning the first pass")
+        first = FirstPassTask.of(
+            task.treebank,
+            data.weights,
+            projective=task.trees.projective,
+            single_root=task.trees.single_root,
+            threads=self.n_threads,
+        )
+        if first is None:
+            return None
+        solver = Online(EPOCHS, step=PassiveAggressive(), seed=self.seed)
+        none = Weights.zeros(first.problem.n_features)
+        result = run.fit("first pass", solver, first.problem, none, callbacks=(), needed=True)
+        return first.first_pass(result.weights, self.n_threads)
 
     def _single_root(self, treebank: Treebank) -> bool:
         many = np.flatnonzero(treebank.n_roots > 1)
@@ -244,16 +267,28 @@ class ParserTask:
     arcs: tuple[Arcs, ...]
     selection: Selection | None = None
     selected: Selected | None = None  # what that has left of the templates
+    first_pass: FirstPass | None = None
 
     @property
     def features(self) -> FeatureTable:
         """What the features mean."""
         return FeatureTable(self.space, index_of_arcs(self.space), ARC)
 
+    def after(self, first_pass: FirstPass) -> ParserTask:
+        """The task with only the arcs that a first pass leaves, and those of the trees to learn."""
+        sentences = first_pass.leave(
+            self.treebank, self.arcs[0].design.sentences, self.trees.n_threads, gold=self.treebank.heads
+        )
+        arcs = tuple(replace(each, design=replace(each.design, sentences=sentences)) for each in self.arcs)
+        problem = replace(self.problem, batches=tuple(each.batch for each in arcs))
+        return replace(self, problem=problem, arcs=arcs, first_pass=first_pass)
+
     def model(self, result: Result, info: dict[str, Any]) -> ParserModel:
         """The parser with the weights of a result, without relations."""
         arcs = SequenceModel.from_weights(ARC, self.space, index_of_arcs(self.space), result.weights, {})
-        return ParserModel(arcs, None, self.trees.projective, self.trees.single_root, info)
+        return ParserModel(
+            in_order(arcs), None, self.trees.projective, self.trees.single_root, info, self.first_pass
+        )
 
     def facts(self) -> dict[str, Any]:
         """What the model records about the data."""
@@ -272,7 +307,10 @@ class ParserTask:
 
     def development_score(self, dev: Treebank) -> Callable[[Weights], float]:
         """Scores weights on other trees: the share of words with the right head."""
-        arcs = self.trees.arcs(self.space, self.space.observe(dev), dev)
+        sentences = self.space.observe(dev)
+        if self.first_pass is not None:
+            sentences = self.first_pass.leave(dev, sentences, self.trees.n_threads)
+        arcs = self.trees.arcs(self.space, sentences, dev)
         problem = replace(self.problem, batches=tuple(each.batch for each in arcs))
 
         def score(weights: Weights) -> float:
@@ -288,7 +326,9 @@ class ParserTask:
         n_arcs = 0
         for each in self.arcs:
             design = each.design
-            _, fired = design.dictionary.attributes(design.sentences, design.first, design.last, each.heads)
+            _, fired = design.dictionary.attributes(
+                design.sentences, design.first, design.last, each.heads, design.threads
+            )
             on_trees += np.bincount(fired, minlength=len(on_trees))
             design.pullback(ArcParts(np.ones(design.n_arcs)), on_arcs)
             n_arcs += int(np.sum(each.trees.lengths**2))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from parsimon.arrays import Array, IntArray
 from parsimon.designs.chains import build_chain, width
 from parsimon.designs.feature_index import FeatureIndex
+from parsimon.designs.template_scores import TemplateScores, seen_by_templates
 from parsimon.errors import ParsimonError
 from parsimon.features.columns import Columns, Labels
 from parsimon.features.observations import Observations
@@ -23,6 +24,10 @@ from parsimon.structures.label_schemes import Transitions
 from parsimon.structures.workspace import Workspace
 from parsimon.tasks.sequences.second_order import TagPairs
 from parsimon.weights import Weights
+
+if TYPE_CHECKING:
+    from parsimon._core import LabelStep
+    from parsimon.features.seen import Seen
 
 BATCH = 1 << 21  # part scores held at a time while predicting
 ROUNDING = 1e-3  # how far from one the probabilities of a token's labels may add up
@@ -93,6 +98,21 @@ class SequenceModel:
         """What is predicted, as it was given in training."""
         return labels_of(self.tags, self.label_values)
 
+    @cached_property
+    def template_scores(self) -> TemplateScores | None:
+        """Scores straight from what templates see; None where there are no templates."""
+        return TemplateScores.of(self.space, self.index, self.weights)
+
+    def _at_once(
+        self, observations: Observations, allowed: Transitions | None
+    ) -> tuple[TemplateScores, LabelStep, Seen] | None:
+        """What goes through sequences one by one; None where steps differ."""
+        scores, seen = self.template_scores, seen_by_templates(observations)
+        if scores is None or seen is None:
+            return None
+        step = scores.step(observations, allowed, self._possible)
+        return None if step is None else (scores, step, seen)
+
     def _possible(self, allowed: Transitions | None) -> Transitions | None:
         """Which labels may follow each other; None for all."""
         return allowed
@@ -111,11 +131,19 @@ class SequenceModel:
         workspace, possible = Workspace(), self._possible(allowed)
         size = max(BATCH // width(observations, self.index, possible), 1)
         for chosen, tokens, part in observations.batches(size):
+            seen, node = seen_by_templates(part), None
+            if self.template_scores is not None and seen is not None:
+                node = self.template_scores.of_tokens(seen, threads, workspace)
             design, chain = build_chain(
-                part, self.index, allowed=possible, threads=threads, workspace=workspace
+                part,
+                self.index,
+                allowed=possible,
+                threads=threads,
+                workspace=workspace,
+                scored=node is not None,
             )
             chain.first = chosen.start
-            scores = design.scores(self.weights)
+            scores = design.scores(self.weights, node)
             yield (
                 chosen,
                 tokens,
@@ -136,9 +164,15 @@ class SequenceModel:
 
         With `minimum_risk`, those of the sequences of which the fewest wrong labels are expected.
         """
+        found = None if minimum_risk else self._at_once(observations, allowed)
+        if found is not None:
+            scores, step, seen = found
+            labels = scores.labels(step, seen, given, threads)
+            if labels is not None:  # else what follows says which sequence has none
+                return labels
         out = np.empty(observations.n_tokens, np.int32)
-        for _, tokens, chain, scores in self.scored(observations, threads, allowed, given):
-            out[tokens] = chain.minimum_risk(scores) if minimum_risk else chain.argmax(scores)[1]
+        for _, tokens, chain, parts in self.scored(observations, threads, allowed, given):
+            out[tokens] = chain.minimum_risk(parts) if minimum_risk else chain.argmax(parts)[1]
         return out
 
     def marginals(
@@ -150,16 +184,32 @@ class SequenceModel:
         given: IntArray | None = None,
     ) -> tuple[Array, Array]:
         """P(label | sequence) of every token (tokens × labels), and log Z of every sequence."""
-        out = np.empty((observations.n_tokens, len(self.tags)))
-        log_z = np.empty(len(observations.lengths))
-        for chosen, tokens, chain, scores in self.scored(observations, threads, allowed, given):
-            log_z[chosen], parts = chain.marginals(scores)
-            out[tokens] = chain.of_labels(parts.node)
+        out, log_z = self._marginals(observations, threads, allowed, given)
         if np.any(np.abs(out.sum(axis=1) - 1.0) > ROUNDING):
             raise ParsimonError(
                 f"the scores are too large for probabilities (the largest log Z is {log_z.max():g}); scale the "
                 "features, or use viterbi decoding."
             )
+        return out, log_z
+
+    def _marginals(
+        self,
+        observations: Observations,
+        threads: int,
+        allowed: Transitions | None,
+        given: IntArray | None,
+    ) -> tuple[Array, Array]:
+        known = self._at_once(observations, allowed)
+        if known is not None:
+            scores, step, seen = known
+            found = scores.marginals(step, seen, given, threads)
+            if found is not None:  # else what follows says which sequence has none
+                return found
+        out = np.empty((observations.n_tokens, len(self.tags)))
+        log_z = np.empty(len(observations.lengths))
+        for chosen, tokens, chain, parts in self.scored(observations, threads, allowed, given):
+            log_z[chosen], sums = chain.marginals(parts)
+            out[tokens] = chain.of_labels(sums.node)
         return out, log_z
 
     def kbest(

@@ -48,8 +48,10 @@ from parsimon.tasks.training import (
 )
 from parsimon.tasks.trees.seen_below import seen_below
 
-BATCH = 1 << 19  # part scores (tokens × labels) in one batch: 4 MB
-MOST_BATCHES = 24
+BATCH = 1 << 17  # part scores (tokens × labels) in one batch: 1 MB, so that they stay in a core's own cache
+EVENLY = (
+    16  # more batches than this come in multiples of it: so many groups of them are worked on side by side
+)
 
 
 @dataclass(frozen=True)
@@ -423,9 +425,12 @@ def make_batches(
     weights: Array | None = None,
     allowed: Transitions | None = None,
 ) -> Iterator[Batch]:
-    """Batches so small that part scores stay in the cache, but not too many, as each has its own index."""
+    """Batches so small that part scores stay in the cache."""
     workspace = Workspace()
-    size = max(BATCH // width(observations, index, allowed), observations.n_tokens // MOST_BATCHES, 1)
+    number = observations.n_tokens * width(observations, index, allowed) / BATCH
+    if number > EVENLY:
+        number = EVENLY * np.ceil(number / EVENLY)
+    size = max(int(observations.n_tokens / max(number, 1)), 1)
     for chosen, tokens, part in observations.batches(size):
         design, chain = build_chain(
             part,
