@@ -129,6 +129,14 @@ def test_strengths(run: Any, table: Path, alpha: str) -> None:
     assert ("strength     20" in text) == (alpha == "20")
 
 
+def test_greedy_neighbourhoods(run: Any, table: Path) -> None:
+    record = learnt(run, table, "--search", "greedy")
+    found = {(e["first"], e["second"]) for e in record["details"]["strongest"]}
+    assert found == {("smoker", "cough"), ("cough", "asthma")}
+    assert record["training"]["search"] == "greedy"
+    assert "greedy neighbourhoods, by ebic" in run("inspect", table.with_name("learnt.model")).stdout
+
+
 def test_stability(run: Any, table: Path, tmp_path: Path) -> None:
     edges = tmp_path / "edges.tsv"
     result = run("train", "network", table, "--stability", 10, "--edges", edges)
@@ -259,6 +267,7 @@ def test_neither_scikit_learn_nor_rich_is_imported(table: Path) -> None:
         (["--cv", 3], "--cv is about choosing a strength by cv; add --alpha cv"),
         (["--alpha", "bic", "--gamma", 1], "--gamma is about choosing a strength by ebic; add --alpha ebic"),
         (["--alpha", 3, "--patience", 3], "--patience is about choosing a strength; add --alpha bic"),
+        (["--search", "greedy", "--n-alphas", 3], "--n-alphas is about a path of strengths"),
         (["--alpha", 3, "--n-alphas", 3], "--n-alphas is about choosing a strength"),
         (
             ["--stability-threshold", 0.5],

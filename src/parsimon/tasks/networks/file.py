@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from parsimon.tasks.kinds import Header, Tensors
 
 INFO: Mapping[str, Form] = {
+    "search": setting,
     "chosen_by": setting,
     "node_share": measure,
     "rows": size,

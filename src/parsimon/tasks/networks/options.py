@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from parsimon.penalties import Penalty
     from parsimon.solvers import Solver
 
+SEARCHES = ("penalty", "greedy")
 CRITERIA = ("bic", "ebic", "cv")
 LOSSES = ("pseudo-likelihood", "log")
 INFERENCES = ("bp", "exact")
@@ -40,6 +41,14 @@ class NetworkOptions(TrainingOptions):
         "information criterion (Foygel & Drton 2010), or 'cv', cross-validation. None: a penalty object has its own.",
         LEARNING,
         metavar="NUMBER|bic|ebic|cv",
+    )
+    search: str = option(
+        "penalty",
+        "How edges are found. 'penalty': those whose weights the penalty leaves, along a path of strengths if alpha is "
+        "a criterion. 'greedy': neighbours of every column are added one at a time while the criterion gains (Jalali, "
+        "Johnson & Ravikumar 2011), which is much faster.",
+        LEARNING,
+        choices=SEARCHES,
     )
     penalty: str | Penalty = option(
         "auto",
@@ -148,6 +157,14 @@ class NetworkOptions(TrainingOptions):
         if self.strength is None and isinstance(self.penalty, str):
             raise ParsimonError(
                 "alpha is None, which leaves the strength to a penalty object; give a number, or such a penalty."
+            )
+        if self.search == "greedy" and self.strength not in ("bic", "ebic"):
+            raise ParsimonError(
+                f"search='greedy' adds edges by a criterion, so alpha must be bic or ebic, not {excerpt(self.alpha)}."
+            )
+        if self.search == "greedy" and self.stability is not None:
+            raise ParsimonError(
+                "stability selection repeats a fit with a penalty; use search='penalty', or leave out stability."
             )
         if not self.alpha_min_ratio < 1:
             raise ParsimonError(

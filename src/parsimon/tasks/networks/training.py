@@ -17,19 +17,16 @@ from parsimon.penalties import ElasticNet, GroupLasso, Penalty
 from parsimon.penalties.groups import Groups
 from parsimon.problem import Batch, InMemoryProblem
 from parsimon.solvers import Result, Status, Weights, drive
+from parsimon.solvers.choice import set_up_solver
 from parsimon.structures.graph import Graph
 from parsimon.structures.pairwise_mrf import PairwiseMRF
 from parsimon.structures.table import Table
 from parsimon.tasks import naming
-from parsimon.tasks.networks.model import INFERENCE, NetworkModel, NetworkPath, Stability, feature_bounds
+from parsimon.tasks.networks.model import INFERENCE, NetworkModel, feature_bounds
 from parsimon.tasks.networks.options import NetworkOptions
-from parsimon.tasks.networks.stability import edge_stability
-from parsimon.tasks.networks.strengths import CHOICES
+from parsimon.tasks.networks.search import PROPER_END, REFIT, SEARCHES
 from parsimon.tasks.too_strong import TooStrong
 from parsimon.tasks.training import Run, Trained, Training
-
-PROPER_END = (Status.ITERATIONS,)  # of a fit that others go on from
-REFIT = 0.01  # of the strength: enough to keep weights finite where a state never meets another
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +58,12 @@ class NetworkTask:
         assert features is not None
         group = np.searchsorted(self.bounds, features, "right") - 1 - len(self.table.names)
         return np.unique(group[group >= 0])
+
+    def numbers_of(self, pairs: IntArray) -> IntArray:
+        """The numbers of candidate edges, given as pairs of variables in ascending order."""
+        width = len(self.table.names)
+        key = self.edges @ np.array([width, 1])
+        return np.asarray(np.searchsorted(key, pairs @ np.array([width, 1])), np.int64)
 
     def features_with(self, edges: IntArray) -> IntArray:
         """The features of all variables and of these edges, ascending."""
@@ -126,50 +129,20 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         return [data.table, data.counts, self.seed]
 
     def train(self, data: Counted, run: Run, *, dev: Any = None, start: Any = None) -> Trained[NetworkModel]:
-        """Selects the strength, fits, and does stability selection, as the options say."""
+        """Looks for edges, and fits their weights, as the options say."""
         if dev is not None or start is not None:
             raise ParsimonError("a network has no use for development data or a model to start from.")
         naming.check_names(data.table.names, "variable")
         for states in data.table.categories:
             naming.check_names(states, "state")
         task = self.prepare(data.table, data.counts)
-        alpha, path, first = self.strength, None, None
-        if isinstance(alpha, str):
-            path, first = CHOICES[alpha](self, task, run)
-            alpha = path.alpha
-        run.phase("fitting")
-        problem = self.problem(task, alpha)
-        first = self.independent(problem, task, run) if first is None else first
-        # The choice of a path that ran out of time may change when it is resumed, so this fit has another name.
-        name = "fit" if path is None or path.complete else f"fit so far, strength {path.best + 1}"
-        ends = () if self.stability is None else PROPER_END
-        result = self.minimise(problem, first, run, name, proper_end=ends)
-        kept, stability = task.edges_of(result.weights), None
-        if self.stability is not None and result.status is not Status.INTERRUPTED:
-            stability = edge_stability(self, task, problem.penalty.strength, run)
-        if stability is not None:
-            kept, result = self._stable(problem, task, stability, result, run)
-        if result.status is not Status.INTERRUPTED and not self._complete(path, stability):
+        found = SEARCHES[self.search](self, task, run)
+        result = found.result
+        if result.status is not Status.INTERRUPTED and not found.complete:
             result = replace(result, status=run.stopped or Status.TIME)
-        model = self.model(task, result.weights, kept)
-        model = replace(model, alpha=problem.penalty.strength, path=path, stability=stability)
+        model = self.model(task, result.weights, found.edges)
+        model = replace(model, alpha=found.alpha, path=found.path, stability=found.stability)
         return Trained(replace(model, info=self._info(data, task, model, result)), result)
-
-    def _stable(
-        self, problem: InMemoryProblem, task: NetworkTask, stability: Stability, result: Result, run: Run
-    ) -> tuple[IntArray, Result]:
-        """The stable edges, with refitted weights."""
-        kept = np.flatnonzero(stability.of_edges(task.edges) >= stability.threshold)
-        run.phase("refitting")
-        name = "refit"
-        if stability.halves < stability.wanted:
-            name = f"refit after {stability.halves} halves"
-        return kept, self.refit(problem, task, kept, result.weights, run, name)
-
-    def _complete(self, path: NetworkPath | None, stability: Stability | None) -> bool:
-        """Whether there was time for the whole path and all halves."""
-        halves = 0 if stability is None else stability.halves
-        return (path is None or path.complete) and (self.stability is None or halves == self.stability)
 
     # ---- the problem -------------------------------------------------------------------------------------------
 
@@ -257,6 +230,19 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         small = replace(small, penalty=small.penalty.scaled(REFIT * problem.penalty.strength))
         begin = Weights(start.at(features), np.arange(len(features)), len(features))
         result = self.minimise(small, begin, run, name, brief=brief)
+        found = Weights(result.weights.dense(), features, problem.n_features)
+        return replace(result, weights=found)
+
+    def ridge(self, task: NetworkTask, edges: IntArray, strength: float, run: Run, name: str) -> Result:
+        """Fits the weights of selected edges with a small L2 penalty, by L-BFGS: the objective is smooth."""
+        features = task.features_with(edges)
+        problem = self.problem(task, 1.0)
+        small = replace(problem.restrict(features), penalty=ElasticNet(l2=strength))
+        solver = set_up_solver("lbfgs", small, tol=self.tol, max_iter=self.max_iter)
+        with self._quiet():
+            result = run.fit(
+                name, solver, small, Weights.zeros(len(features)), max_iter=self.max_iter, whole=True
+            )
         found = Weights(result.weights.dense(), features, problem.n_features)
         return replace(result, weights=found)
 
@@ -349,6 +335,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         """How training went."""
         of_rows = model.log_likelihood(data.table.codes, model.score_method, threads=self.n_threads)
         info: dict[str, Any] = {
+            "search": self.search,
             "chosen_by": self.alpha if isinstance(self.strength, str) else None,
             "penalty": self.penalty if isinstance(self.penalty, str) else repr(self.penalty),
             "threshold": model.alpha,
