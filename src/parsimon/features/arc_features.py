@@ -297,7 +297,10 @@ def _numbered(
     from parsimon.features.transforms import Transform
 
     transform = Transform.parse(column.transform)
-    ids, where = np.unique(treebank.ids("feats" if column.many else column.name), return_inverse=True)
+    of_words = treebank.ids("feats" if column.many else column.name)
+    seen = np.zeros(len(treebank.strings), bool)
+    seen[of_words] = True
+    ids, where = np.flatnonzero(seen), (np.cumsum(seen) - 1)[of_words]
     texts = treebank.strings.get_all(ids.astype(np.int32))
     if not column.many:
         return np.array([number(transform(text)) for text in texts], np.int32)[where], None

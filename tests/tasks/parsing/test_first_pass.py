@@ -12,6 +12,8 @@ from damaged_headers import refused
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import arc_preset
 from parsimon.features.arc_templates import ArcTemplates
+from parsimon.losses import get_loss
+from parsimon.solvers import Online, PassiveAggressive, Weights, drive
 from parsimon.structures.arborescence import Arborescence, check_tree
 from parsimon.tasks.model_file import dump_model, parse_model
 from parsimon.tasks.parsing import first_pass as module
@@ -149,8 +151,6 @@ def test_the_margin_leaves_as_many_right_arcs_as_is_said():
     task = FirstPassTask.of(treebank, single_root=False)
     assert task is not None
     random = np.random.default_rng(0)
-    from parsimon.weights import Weights
-
     found = task.first_pass(
         Weights(random.normal(size=task.problem.n_features), None, task.problem.n_features)
     )
@@ -167,21 +167,45 @@ def test_the_margin_leaves_as_many_right_arcs_as_is_said():
     assert found.margin > 0
 
 
-def test_gold_arcs_are_never_left_out_in_training():
+def only_near_best(task, first_pass, treebank):
+    """The problem of a task with the arcs that are left and those of the gold trees."""
+    near = [
+        (
+            trees,
+            trees.near_best(scores, first_pass.margin) | (trees.indicators(treebank.heads[tokens]).arc > 0),
+        )
+        for tokens, trees, scores in first_pass.scored(treebank)
+    ]
+    ((trees, left),) = near
+    (batch,) = task.problem.batches
+    sentences = batch.design.sentences.only(*trees.listed(left))
+    return replace(
+        task.problem, batches=(replace(batch, design=replace(batch.design, sentences=sentences)),)
+    ), left
+
+
+def test_learning_may_have_a_mask_of_arcs():
     treebank = random_treebank(4, tuple(range(1, 12)))
     strict = replace(model().first_pass, margin=0.0)
     task = ParserTraining(single_root=False).prepare(ArcFeatures(TEMPLATES), treebank)
-    masked = task.after(strict)
-    for batch in masked.problem.batches:
-        scores = batch.design.scores(np.zeros(masked.problem.n_features))
+    masked, left = only_near_best(task, strict, treebank)
+    for batch in masked.batches:
+        scores = batch.design.scores(np.zeros(masked.n_features))
         assert np.isfinite(batch.structure.score(scores, batch.gold)).all()
         assert np.isneginf(scores.arc).any()
+    for loss, solver in (("hinge", Online(2, step=PassiveAggressive())), ("log", Online(2))):
+        problem = replace(masked, loss=get_loss(loss).bind(("arc",)))
+        weights = drive(solver, problem, Weights.zeros(problem.n_features)).weights
+        assert weights.n_active
+        assert np.isfinite(weights.values).all()
+        heads = np.concatenate(list(problem.predict(weights)))
+        assert left[batch.structure.places(heads)].all()
 
 
 def test_gradients_of_what_is_left_by_finite_differences():
     treebank = grammar(5)
     task = ParserTraining(loss="log", l2=0.1).prepare(ArcFeatures(TEMPLATES), treebank)
-    problem = task.after(model().first_pass).problem
+    problem, _ = only_near_best(task, model().first_pass, treebank)
     w = np.random.default_rng(1).normal(size=problem.n_features)
     _, gradient = problem.loss_and_gradient(w)
     for k in range(0, problem.n_features, 3):

@@ -100,9 +100,7 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
             relation_names(data.treebank)  # refused before arcs are learnt
         run.phase("making features")
         task = self._task(data, run)
-        first_pass = self._first_pass(data, task, run)
-        if first_pass is not None:
-            task = task.after(first_pass)
+        task = replace(task, first_pass=self._first_pass(data, task, run))
         run.phase("training")
         result = self.solve(task, None, run, dev=dev)
         arcs = Trained(task.model(result, self.describe(task, result)), result)
@@ -267,21 +265,12 @@ class ParserTask:
     arcs: tuple[Arcs, ...]
     selection: Selection | None = None
     selected: Selected | None = None  # what that has left of the templates
-    first_pass: FirstPass | None = None
+    first_pass: FirstPass | None = None  # learning is from all arcs; predictions are of those that it leaves
 
     @property
     def features(self) -> FeatureTable:
         """What the features mean."""
         return FeatureTable(self.space, index_of_arcs(self.space), ARC)
-
-    def after(self, first_pass: FirstPass) -> ParserTask:
-        """The task with only the arcs that a first pass leaves, and those of the trees to learn."""
-        sentences = first_pass.leave(
-            self.treebank, self.arcs[0].design.sentences, self.trees.n_threads, gold=self.treebank.heads
-        )
-        arcs = tuple(replace(each, design=replace(each.design, sentences=sentences)) for each in self.arcs)
-        problem = replace(self.problem, batches=tuple(each.batch for each in arcs))
-        return replace(self, problem=problem, arcs=arcs, first_pass=first_pass)
 
     def model(self, result: Result, info: dict[str, Any]) -> ParserModel:
         """The parser with the weights of a result, without relations."""
