@@ -164,7 +164,7 @@ def test_parameters_become_flags(sentence, told):
 
 def test_they_become_flags_in_what_a_command_says(run, tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,\n")
-    refused(run("train", "network", tmp_path / "t.csv"), "or drop such rows (--missing drop)")
+    refused(run("train", "network", tmp_path / "t.csv"), "leave such rows out (--missing drop)")
     (tmp_path / "t.csv").write_text("a,\n1,2\n")
     refused(run("train", "network", tmp_path / "t.csv"), "read the table with --no-header if this is a row")
     (tmp_path / "t.csv").write_text("a\n" + "".join(f"w{i}\n" for i in range(60)))

@@ -325,7 +325,7 @@ def test_a_model_that_nothing_can_be_predicted_with_is_neither_kept_nor_read(
         return values
 
     names = arrays_of_numbers(good)
-    assert "weights" in names
+    assert any(name.endswith("weights") for name in names)  # large ones are compressed
     for name in names:  # biases, idf, … as well
         with pytest.raises(ParsimonError, match=f"damaged .a number in {name} is .*; values must") as error:
             parse_model(changed(good, tensor(name, spoil)), "model")

@@ -58,7 +58,7 @@ def test_the_summary_has_what_is_known() -> None:
     path = {"criterion": "-BIC", "strengths": 30, "end": "patience", "cut_off": False}
     assert "30 strengths, until graphs got no better\n" in summary_text({**record, "path": path})
     path |= {"end": "weakest strength", "cut_off": True}
-    assert "down to the weakest, which is the best; a smaller --alpha-min-ratio" in summary_text(
+    assert "down to the weakest, which is the best; weaker ones may be better" in summary_text(
         {**record, "path": path}
     )
     prepared = summary_text({**record, "left_out": ["id"], "bins": {name: [0.5] for name in "abcdefgh"}})

@@ -18,8 +18,10 @@ from scipy import sparse
 
 from flat_problems import FlatToy, flat_toy
 from group_toys import crossing, thirds
+from parsimon.designs.pairs import TreeDesign
 from parsimon.penalties import L1, L2, GroupLasso, OverlappingGroupLasso
 from parsimon.penalties.groups import Groups
+from parsimon.problem import InMemoryProblem
 from parsimon.solvers import (
     SOLVERS,
     Adaptive,
@@ -143,7 +145,7 @@ class Passes:
 
 @pytest.fixture
 def count(monkeypatch: pytest.MonkeyPatch) -> Passes:
-    """Counts what the structures of chains and of single labels are asked."""
+    """Counts what the structures of chains and of single labels are asked, and passes that are one call of the core."""
     passes = Passes(1)
 
     def counted(method: Any) -> Any:
@@ -156,6 +158,14 @@ def count(monkeypatch: pytest.MonkeyPatch) -> Passes:
     for structure in (Chain, Flat):
         for name in ("argmax", "marginals"):
             monkeypatch.setattr(structure, name, counted(getattr(structure, name)))
+    monkeypatch.setattr(InMemoryProblem, "_evaluate_compiled", counted(InMemoryProblem._evaluate_compiled))
+
+    def screened(self: Any, batches: Any, *arguments: Any) -> Any:
+        passes.visit(sum(structure.n_instances for _, structure, _ in batches))
+        return screen_together(self, batches, *arguments)
+
+    screen_together = TreeDesign.screen_together
+    monkeypatch.setattr(TreeDesign, "screen_together", screened)
     return passes
 
 

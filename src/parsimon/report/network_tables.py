@@ -55,7 +55,7 @@ def learning_facts(record: Mapping[str, Any]) -> list[tuple[str, str]]:
         pairs.append(("strength", f"{training['alpha']:.4g}{by}"))
     if record.get("path"):
         path = record["path"]
-        hint = ", which is the best; a smaller --alpha-min-ratio may find a better one" * path["cut_off"]
+        hint = ", which is the best; weaker ones may be better (alpha_min_ratio)" * path["cut_off"]
         pairs.append(("path", f"{path['strengths']:,} strengths, {ENDS[path['end']]}{hint}"))
     if record.get("stability"):
         share = (
