@@ -30,7 +30,7 @@ from parsimon.designs.base import (
 from parsimon.errors import ParsimonError
 from parsimon.losses.base import CostLoss, Loss, SmoothLoss, some_missing
 from parsimon.losses.log import Log
-from parsimon.magnitudes import check_scores
+from parsimon.magnitudes import LARGEST_SCORE
 from parsimon.penalties.base import Penalty
 from parsimon.problem.base import (
     BaseProblem,
@@ -232,10 +232,9 @@ class InMemoryProblem(BaseProblem):
         losses, log_z, gradient, diagonal, of_labels, failed = compiled.evaluate(
             w, curvature, marginals, self.threads
         )
-        if failed >= 0:  # this batch by itself says what is wrong with it
-            batch = self.batches[failed]
-            self.loss(batch.structure, batch.scores(w), batch.gold)
-        check_scores(self.batches[0].structure.instance, log_z)
+        if failed >= 0 or not np.all(log_z <= LARGEST_SCORE):
+            for batch in self.batches:  # the one with which something is wrong says what
+                self.loss(batch.structure, batch.scores(w), batch.gold)
         kept = None if of_labels is None else BatchMarginals(of_labels)
         return Evaluation(float(np.sum(losses)), gradient, diagonal, kept)
 
@@ -248,9 +247,12 @@ class InMemoryProblem(BaseProblem):
     @cached_property
     def _together(self) -> WorksTogether | None:
         """A design that stands for those of all batches, if they are dealt with together under this loss."""
-        first = self.batches[0].design if self.batches else None
-        alike = isinstance(first, WorksTogether) and all(type(b.design) is type(first) for b in self.batches)
-        return first if alike and isinstance(self.loss, Log) and self.labels_known else None
+        if not (self.batches and isinstance(self.loss, Log) and self.labels_known):
+            return None
+        first = self.batches[0].design
+        if any(type(batch.design) is not type(first) for batch in self.batches):
+            return None
+        return cast(WorksTogether, first) if isinstance(first, WorksTogether) else None
 
     @property
     def _instances(self) -> list[tuple[Design, Structure, Gold]]:

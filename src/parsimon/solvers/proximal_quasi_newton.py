@@ -193,7 +193,7 @@ class QuadraticModel:
         step = -slope * inside
         if self.columns.shape[1]:
             inner = self.middle - tall_gram(self.columns, inside, self.threads)
-            bent = np.linalg.solve(inner, self.moment(step))
+            bent = np.asarray(np.linalg.solve(inner, self.moment(step)), np.float64)
             step = step + tall_times(self.columns, bent, self.threads) * inside
         return np.asarray(step[face])
 
