@@ -232,10 +232,8 @@ class InMemoryProblem(BaseProblem):
         losses, log_z, gradient, diagonal, of_labels, failed = compiled.evaluate(
             w, curvature, marginals, self.threads
         )
-        if failed >= 0 or not np.all(
-            log_z <= LARGEST_SCORE
-        ):  # the batch by itself says what is wrong with it
-            for batch in self.batches:
+        if failed >= 0 or not np.all(log_z <= LARGEST_SCORE):
+            for batch in self.batches:  # the one with which something is wrong says what
                 self.loss(batch.structure, batch.scores(w), batch.gold)
         kept = None if of_labels is None else BatchMarginals(of_labels)
         return Evaluation(float(np.sum(losses)), gradient, diagonal, kept)
@@ -249,11 +247,12 @@ class InMemoryProblem(BaseProblem):
     @cached_property
     def _together(self) -> WorksTogether | None:
         """A design that stands for those of all batches, if they are dealt with together under this loss."""
-        first: object = self.batches[0].design if self.batches else None
-        if not isinstance(first, WorksTogether) or not isinstance(self.loss, Log) or not self.labels_known:
+        if not (self.batches and isinstance(self.loss, Log) and self.labels_known):
             return None
-        alike = len({type(batch.design) for batch in self.batches}) == 1
-        return first if alike else None
+        first = self.batches[0].design
+        if any(type(batch.design) is not type(first) for batch in self.batches):
+            return None
+        return cast(WorksTogether, first) if isinstance(first, WorksTogether) else None
 
     @property
     def _instances(self) -> list[tuple[Design, Structure, Gold]]:

@@ -240,8 +240,8 @@ class QuadraticModel:
         step = -slope * inside
         if self.columns.shape[1]:
             inner = self.middle - tall_gram(self.columns, inside, self.threads)
-            bent = np.linalg.solve(inner, self.moment(step))
-            step += tall_times(self.columns, np.asarray(bent, np.float64), self.threads) * inside
+            bent = np.asarray(np.linalg.solve(inner, self.moment(step)), np.float64)
+            step = step + tall_times(self.columns, bent, self.threads) * inside
         return np.asarray(step[face])
 
 
