@@ -102,6 +102,7 @@ def guided(attack: Attack, seed: int, first: int, seconds: float, most: int) -> 
         "-max_len=1000000",
         "-rss_limit_mb=0",
         "-timeout=100000",
+        f"-artifact_prefix={attack.folder}/",  # where it writes what it takes for slow
     ]
     runs = [f"-runs={most - first}"] if most < 1 << 60 else []
     atheris.Setup([sys.argv[0], *options, *runs, str(corpus)], use, custom_mutator=mutate)
