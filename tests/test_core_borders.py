@@ -142,7 +142,7 @@ def second_order(**changed: Any) -> core.SecondOrderChain:
 
 REFUSED: list[tuple[str, Callable[[], Any]]] = [
     # Second-order chains
-    ("there must be two tags a pair", lambda: second_order(before=ints(-1), tag=ints(0, 1))),
+    ("there must be two tags a pair, and some pair", lambda: second_order(before=ints(-1), tag=ints(0, 1))),
     ("there must be two tags a pair, and some pair", lambda: second_order(before=ints(), tag=ints())),
     ("pairs of tags must ascend", lambda: second_order(before=ints(-1, -1), tag=ints(1, 0))),
     ("pairs of tags must ascend", lambda: second_order(before=ints(0, 0), tag=ints(1, 1))),
@@ -156,7 +156,7 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("a sequence's weight is not finite", lambda: second_order(weights=reals(1, np.inf))),
     (
         "node scores must be tokens × columns",
-        lambda: second_order().score(zeros(5, 6), zeros(1, 7), ints(*[1] * 5), zeros(2)),
+        lambda: second_order().score(zeros(5, 6), zeros(1, 8), ints(*[1] * 5), zeros(2)),
     ),
     (
         "scores of triples must be tables × triples",
@@ -164,11 +164,11 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ),
     (
         "there must be one tag a token",
-        lambda: second_order().score(zeros(5, 7), zeros(1, 7), ints(1), zeros(2)),
+        lambda: second_order().score(zeros(5, 7), zeros(1, 8), ints(1), zeros(2)),
     ),
     (
         "a tag is out of range",
-        lambda: second_order().add(ints(0, 1, 2, 0, 1), 1.0, zeros(5, 7), zeros(1, 7)),
+        lambda: second_order().add(ints(0, 1, 2, 0, 1), 1.0, zeros(5, 7), zeros(1, 8)),
     ),
     # Templates
     ("starts must ascend from 0 to the number of tests", lambda: extractor(start=ints(0, 1, 300))),

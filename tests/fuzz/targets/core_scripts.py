@@ -311,15 +311,15 @@ SECOND_ORDER = [
 
 @script
 def second_order_chains() -> Script:
-    """Five pairs of two tags; seven triples."""
-    scores = [zeros(5, 7), zeros(1, 7)]
+    """Five pairs of two tags; eight triples."""
+    scores = [zeros(5, 7), zeros(1, 8)]
     return [
         ("new SecondOrderChain", [*SECOND_ORDER, True, True]),
         (".n_triples", []),
-        (".marginals", [*scores, zeros(2), zeros(5, 7), zeros(1, 7), 2]),
-        (".variances", [zeros(5, 7), zeros(5, 7), zeros(1, 7), 1]),
+        (".marginals", [*scores, zeros(2), zeros(5, 7), zeros(1, 8), 2]),
+        (".variances", [zeros(5, 7), zeros(5, 7), zeros(1, 8), 1]),
         (".score", [*scores, ints(0, 1, 1, 0, 1), zeros(2)]),
-        (".add", [ints(0, 1, 1, 0, 1), 1.0, zeros(5, 7), zeros(1, 7)]),
+        (".add", [ints(0, 1, 1, 0, 1), 1.0, zeros(5, 7), zeros(1, 8)]),
         (".argmax", [*scores, zeros(2), ints(*[0] * 5), 1]),
         (".kbest", [*scores, zeros(3, 2), np.zeros((3, 5), np.int32), 1]),
         (".sample", [*scores, 7, np.zeros((2, 5), np.int32), 1]),
