@@ -11,7 +11,7 @@ import vaporetto  # type: ignore[import-not-found]
 
 if __name__ == "__main__":
     model, text, out = map(Path, sys.argv[1:])
-    segment = vaporetto.Vaporetto(model.read_bytes()).tokenize_to_string
+    segment = vaporetto.Vaporetto(model.read_bytes(), norm=False).tokenize_to_string
     taken = 0.0
     with text.open(encoding="utf-8") as source, out.open("w", encoding="utf-8") as target:
         for line in source:

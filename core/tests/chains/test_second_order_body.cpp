@@ -121,7 +121,7 @@ void check_all(const Batch& batch, double tolerance) {
 }  // namespace
 
 TEST("second order: marginals, the best and sums over triples are those of all taggings") {
-    for (const auto [tags, paired] : {std::pair(true, true), std::pair(true, false), std::pair(false, true)})
+    for (const auto& [tags, paired] : {std::pair(true, true), std::pair(true, false), std::pair(false, true)})
         for (const int32_t n_tags : {1, 2, 3, 5})
             for (const int64_t kinds : {1, 2, 20})
                 check_all(Batch({3, 0, 1, 4, 2}, n_tags, kinds, 3.0, 7 * n_tags + 1, tags, paired), 1e-11);

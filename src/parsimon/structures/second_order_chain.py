@@ -33,10 +33,11 @@ class SecondOrderChain(Chain):
     >>> pairs = LabelPairs.of(np.ones((3, 2), bool))
     >>> chain = SecondOrderChain(lengths=[4], pairs=pairs, paired=False)
     >>> one, two = pairs.triples
-    >>> change = np.where(pairs.tag[two] != pairs.before[one], 1.0, 0.0)  # of a tag and the last but one
-    >>> best, tags = chain.argmax(ChainParts(np.array([[0.5, 0], [0.25, 0], [0, 0], [0, 0.0]]), change[None]))
+    >>> inside = pairs.before[one] >= 0  # there is a tag two before
+    >>> change = np.where(inside & (pairs.tag[two] != pairs.before[one]), 1.0, 0.0)
+    >>> best, tags = chain.argmax(ChainParts(np.array([[0.5, 0], [0.25, 0], [0, 0], [0, 0]]), change[None]))
     >>> tags.tolist(), float(best[0])
-    ([0, 0, 1, 1], 3.75)
+    ([0, 0, 1, 1], 2.75)
     """
 
     oracles: ClassVar[frozenset[Oracle]] = Chain.oracles
