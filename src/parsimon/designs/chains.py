@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,13 +13,14 @@ from parsimon._core import LinearMap, distinct_rows
 from parsimon.arrays import Array
 from parsimon.designs.feature_index import FeatureIndex
 from parsimon.designs.pairs import ChainDesign, Forbidden, PairDesign, SiblingDesign, TreeDesign
-from parsimon.designs.second_order import SecondOrderDesign, build_second_order
 from parsimon.features.observations import Observations, Rows
 from parsimon.structures.chain import Chain
 from parsimon.structures.label_schemes import Transitions
-from parsimon.structures.sibling_tree import SiblingTree
-from parsimon.structures.tree import Tree
 from parsimon.structures.workspace import Workspace
+
+if TYPE_CHECKING:
+    from parsimon.designs.second_order import SecondOrderDesign
+    from parsimon.structures.tree import Tree
 
 
 def build_chain(
@@ -40,6 +41,8 @@ def build_chain(
     if scored:
         observations = replace(observations, node=Rows.identical(observations.n_tokens, 0))
     if index.tags is not None:
+        from parsimon.designs.second_order import build_second_order
+
         return build_second_order(
             observations, index, weights=weights, allowed=allowed, threads=threads, workspace=workspace
         )
@@ -51,6 +54,8 @@ def build_chain(
     steps = LinearMap(start, attributes, value, index.pair)
     shared: dict[str, Any] = {"threads": threads, "workspace": workspace}
     if observations.first_sibling is not None:
+        from parsimon.structures.sibling_tree import SiblingTree
+
         design: PairDesign = SiblingDesign.build(index.n_labels, node, steps, step_row, **shared)
         possible = None if allowed is None else np.concatenate([allowed.start[None], allowed.pair])
         return design, _tree(
@@ -60,6 +65,8 @@ def build_chain(
     kind = ChainDesign if observations.links is None else TreeDesign
     design = kind.build(index.n_labels, node, steps, step_row, forbidden=forbidden, **shared)
     if observations.links is not None:
+        from parsimon.structures.tree import Tree
+
         return design, _tree(Tree, observations, design, weights=weights, **shared)
     return design, Chain(
         observations.lengths, index.n_labels, layout=design.layout, weights=weights, **shared

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parsimon._core import FeatureRows, seen_features
 from parsimon.arrays import IntArray
-from parsimon.designs.tag_labels import TagLabels
 from parsimon.features.observations import Observations, Rows
+
+if TYPE_CHECKING:
+    from parsimon.designs.tag_labels import TagLabels
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from parsimon.features.observations import Observations
     from parsimon.structures.label_schemes import Transitions
     from parsimon.tasks.sequences.model import SequenceModel
+    from parsimon.tasks.trees.model import TreeModel
 
 
 PLACEHOLDERS = ("?", "_", "-")  # in place of a given label they mean none, unless the model has such a label
@@ -84,14 +85,13 @@ def parts(
     """
     from parsimon.features.columns import Columns
     from parsimon.features.template_features import TemplateFeatures
-    from parsimon.features.tree_columns import parents_from_column
-    from parsimon.tasks.trees.model import TreeModel
 
     if not isinstance(model.space, TemplateFeatures):
         raise ParsimonError(
             "this model was trained on ready-made features, not on columns; use it from Python."
         )
-    if isinstance(model, TreeModel) and model.parent_column is None:
+    trees = as_trees(model)
+    if trees is not None and trees.parent_column is None:
         raise ParsimonError(
             "this model labels trees that were not read from a column file; use it from Python."
         )
@@ -106,14 +106,16 @@ def parts(
             continue
         check_columns(model, file.name, columns.n_columns, labelled)
         part = Part(file.name, columns, text, start, end, lines)
-        if isinstance(model, TreeModel) and skipped is not None:
-            part = skipped.without_bad(part, model.parent_column or 0)
+        if trees is not None and skipped is not None:
+            part = skipped.without_bad(part, trees.parent_column or 0)
             columns = part.columns
             if not columns.n_tokens:
                 continue
         inputs = Columns(columns.ids[:-1], columns.lengths, columns.strings) if labelled else columns
-        if isinstance(model, TreeModel):
-            inputs = model.limited(parents_from_column(inputs, model.parent_column or 0, part.place_of))
+        if trees is not None:
+            from parsimon.features.tree_columns import parents_from_column
+
+            inputs = trees.limited(parents_from_column(inputs, trees.parent_column or 0, part.place_of))
         yield replace(part, observed=session.observe(inputs, threads))
 
 
@@ -172,14 +174,21 @@ def read_trees(file: ColumnFile, column: int, skipped: Skipped | None = None) ->
     return Columns.concatenate(trees)
 
 
+def as_trees(model: SequenceModel) -> TreeModel | None:
+    """A model that labels trees, if it is one; no other needs to load what trees need."""
+    if not model.of_trees:
+        return None
+    from parsimon.tasks.trees.model import TreeModel
+
+    assert isinstance(model, TreeModel)
+    return model
+
+
 def look_up_only(file: ColumnFile, model: SequenceModel) -> None:
     """Spares reading what the model has no use for: further columns, and strings that it does not know."""
     from parsimon.features.template_features import TemplateFeatures
-    from parsimon.tasks.trees.model import TreeModel
 
-    if isinstance(model.space, TemplateFeatures) and not isinstance(
-        model, TreeModel
-    ):  # parents need their strings
+    if isinstance(model.space, TemplateFeatures) and not model.of_trees:  # parents need their strings
         file.wanted = model.needs_columns
         if not any(transform.spec for _, transform in model.space.templates.inputs):  # these need the strings
             file.strings, file.frozen = model.space.strings, True

@@ -15,7 +15,6 @@ from parsimon.structures.label_schemes import SCHEMES
 from parsimon.tasks import naming
 from parsimon.tasks.info import SHARED_BY_LABELLERS, measure, setting
 from parsimon.tasks.sequences.model import SequenceModel
-from parsimon.tasks.sequences.second_order import TagPairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +77,11 @@ def put_together(header: Header, tensors: Tensors) -> SequenceModel:
     order = header.get("order", 1)
     if order not in (1, 2):
         raise ValueError(f"labels of order {order} are not known here")
-    tags = TagPairs.parse(labels).labels if order == 2 else None
+    tags = None
+    if order == 2:
+        from parsimon.tasks.sequences.second_order import TagPairs
+
+        tags = TagPairs.parse(labels).labels
     width = len(labels)
     if tags is not None and not np.any(tensors["node.column"] >= tags.n_tag_labels):
         width = tags.n_tag_labels  # no feature of a token has a pair of tags

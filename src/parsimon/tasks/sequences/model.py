@@ -22,12 +22,12 @@ from parsimon.label_values import LabelValues, labels_of
 from parsimon.structures.chain import Chain, ChainParts
 from parsimon.structures.label_schemes import Transitions
 from parsimon.structures.workspace import Workspace
-from parsimon.tasks.sequences.second_order import TagPairs
 from parsimon.weights import Weights
 
 if TYPE_CHECKING:
     from parsimon._core import LabelStep
     from parsimon.features.seen import Seen
+    from parsimon.tasks.sequences.second_order import TagPairs
 
 BATCH = 1 << 21  # part scores held at a time while predicting
 ROUNDING = 1e-3  # how far from one the probabilities of a token's labels may add up
@@ -42,6 +42,7 @@ class SequenceModel:
     """
 
     kind: ClassVar[str] = "sequence"
+    of_trees: ClassVar[bool] = False  # whether this is a `TreeModel`
     labels: tuple[str, ...]
     space: NumberedFeatures
     index: FeatureIndex
@@ -86,7 +87,11 @@ class SequenceModel:
     @cached_property
     def pairs(self) -> TagPairs | None:
         """With order 2, what labels are made of."""
-        return TagPairs.parse(self.labels) if self.order == 2 else None
+        if self.order == 1:
+            return None
+        from parsimon.tasks.sequences.second_order import TagPairs
+
+        return TagPairs.parse(self.labels)
 
     @property
     def tags(self) -> tuple[str, ...]:

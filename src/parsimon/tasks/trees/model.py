@@ -16,6 +16,7 @@ class TreeModel(SequenceModel):
     """The result of training: everything that prediction needs."""
 
     kind: ClassVar[str] = "tree"
+    of_trees: ClassVar[bool] = True
     below: Transitions | None = (
         None  # with steps from siblings: the possible labels of children (see seen_below.py)
     )
