@@ -48,9 +48,9 @@ NB_MODULE(_core, m) {
            const In<int64_t>& member, const In<double>& strength, double tol, int rounds, InOut<double> d,
            Threads threads) {
             const size_t n = w.size(), rank = middle.shape(0);
-            require(gradient.size() == n && diagonal.size() == n && l1.size() == n && d.size() == n
-                        && pairs.shape(0) == n,
-                    "one number a weight");
+            require(
+                gradient.size() == n && diagonal.size() == n && l1.size() == n && d.size() == n && pairs.shape(0) == n,
+                "one number a weight");
             require(rank % 2 == 0 && pairs.shape(1) >= rank && middle.shape(1) == rank && inverse.shape(0) == rank
                         && inverse.shape(1) == rank,
                     "matrices must be rank × rank, and the rank two for every pair");
@@ -76,7 +76,8 @@ NB_MODULE(_core, m) {
         },
         "gradient"_a, "diagonal"_a, "pairs"_a, "middle"_a, "inverse"_a, "w"_a, "l1"_a, "start"_a, "member"_a,
         "strength"_a, "tol"_a, "rounds"_a, "d"_a.noconvert(), "threads"_a,
-        "Block coordinate descent and Newton steps on such a quadratic with the norms of groups; the number of rounds.");
+        "Block coordinate descent and Newton steps on such a quadratic with the norms of groups; the number of "
+        "rounds.");
 
     m.def(
         "dot",

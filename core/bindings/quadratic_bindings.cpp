@@ -55,13 +55,13 @@ void bind_quadratic(nb::module_& m) {
             for (size_t i = 0; i < n; ++i)
                 require(chosen(i) >= 0 && chosen(i) < static_cast<int64_t>(pairs.shape(0)), "no such feature");
             double *columns = unfilled(n * rank), *projected = unfilled(n * rank), *curvature = unfilled(n);
-            const nb::object out = nb::make_tuple(owned(columns, {n, rank}), owned(projected, {n, rank}),
-                                                  owned(curvature, {n}));
+            const nb::object out =
+                nb::make_tuple(owned(columns, {n, rank}), owned(projected, {n, rank}), owned(curvature, {n}));
             {
                 nb::gil_scoped_release free;
                 kernels().quadratic_rows(tall(pairs), chosen.data(), used, inverse.data(), least,
-                                         {static_cast<int64_t>(n), static_cast<int64_t>(rank), diagonal.data(),
-                                          columns, projected, curvature},
+                                         {static_cast<int64_t>(n), static_cast<int64_t>(rank), diagonal.data(), columns,
+                                          projected, curvature},
                                          threads);
             }
             return out;

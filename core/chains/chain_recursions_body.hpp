@@ -103,7 +103,8 @@ bool loses_a_label(const Table& table, Lattice& lattice, int64_t number, int64_t
 
 // α for the first `n` tokens of a sequence (whose first token is number `at`), and, for all of them, log Z (for Max,
 // the best score). In scaled sums α_t is multiplied by 1 / Σ α_{t−1}: the sum of the token before, so that no
-// step waits for it. False: scaled sums will not do. `scores` is what lift_nodes takes, an array [T][Y] or another form.
+// step waits for it. False: scaled sums will not do. `scores` is what lift_nodes takes, an array [T][Y] or another
+// form.
 template <class Semiring, class Scores, class Table>
 bool forward(const Scores& scores, int64_t at, const Table& table, Lattice& lattice, int64_t n) {
     const int64_t Y = lattice.n_labels, S = lattice.stride;

@@ -39,8 +39,8 @@ struct LossSums {
 
 class LogLossPass {
   public:
-    // A pass has as many gradients as there are groups, all in all with at most so many numbers; where that leaves fewer
-    // groups than threads, threads share batches.
+    // A pass has as many gradients as there are groups, all in all with at most so many numbers; where that leaves
+    // fewer groups than threads, threads share batches.
     static constexpr int64_t most_groups = 16, most_numbers = int64_t{1} << 24;
 
     explicit LogLossPass(std::vector<LossBatch> batches) : batches_(std::move(batches)) {
@@ -72,10 +72,10 @@ class LogLossPass {
         const WeightRows rows =
             features.all ? WeightRows{w, nullptr} : WeightRows{filled.first.data(), filled.second.data()};
         std::atomic<int64_t> failed{-1};
-        in_groups(out.gradient, out.curvature, threads, [&](int64_t b, double* gradient, double* curvature, Desk& desk,
-                                                            int inner) {
-            if (!one(b, w, rows, out, gradient, curvature, desk, inner)) failed = b;
-        });
+        in_groups(out.gradient, out.curvature, threads,
+                  [&](int64_t b, double* gradient, double* curvature, Desk& desk, int inner) {
+                      if (!one(b, w, rows, out, gradient, curvature, desk, inner)) failed = b;
+                  });
         return failed;
     }
 
@@ -115,8 +115,7 @@ class LogLossPass {
             double* mine = g ? gradients_.data() + (g - 1) * n_features_ : gradient;
             double* bent = !curvature ? nullptr : g ? curvatures.data() + (g - 1) * n_features_ : curvature;
             if (g) std::fill(mine, mine + n_features_, 0.0);
-            for (int64_t b = cuts_[g]; b < cuts_[g + 1]; ++b)
-                body(b, mine, bent, desks_[worker], inner);
+            for (int64_t b = cuts_[g]; b < cuts_[g + 1]; ++b) body(b, mine, bent, desks_[worker], inner);
         });
         add_up(gradients_.data(), others, gradient, threads);
         if (curvature) add_up(curvatures.data(), others, curvature, threads);

@@ -22,7 +22,7 @@ struct SeenTokens;
 struct SecondOrderShape;  // chains/second_order_shape.hpp
 struct SecondOrderScores;
 struct SecondOrderSums;
-struct ScreenBatch;       // kernels/screening.hpp
+struct ScreenBatch;  // kernels/screening.hpp
 struct NodeScreenBatch;
 struct LowRankQuadratic;  // kernels/low_rank_quadratic.hpp
 struct PairedQuadratic;

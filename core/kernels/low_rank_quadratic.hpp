@@ -12,8 +12,8 @@ struct LowRankQuadratic {
     const double *columns, *projected;              // [n][rank]
 };
 
-// The same with W = [D S, Y] as it is remembered: row k of `pairs` begins with s, y, s, y, … of feature k, `rank` numbers
-// of `stride`. Nothing else is as long as that, so a model of millions of features costs no memory of its own.
+// The same with W = [D S, Y] as it is remembered: row k of `pairs` begins with s, y, s, y, … of feature k, `rank`
+// numbers of `stride`. Nothing else is as long as that, so a model of millions of features costs no memory of its own.
 struct PairedQuadratic {
     int64_t n, rank, stride;
     const double *gradient, *diagonal;  // [n]
@@ -30,7 +30,7 @@ struct TallMatrix {
 // Where the rows of such a model go.
 struct LowRankRows {
     int64_t n, rank;
-    const double* diagonal;                    // [n], given
+    const double* diagonal;                   // [n], given
     double *columns, *projected, *curvature;  // [n][rank], [n][rank], [n]
 };
 

@@ -46,8 +46,7 @@ inline void descend_in_memory(const LowRankQuadratic& q, const double* w, const 
         for (int64_t k = 0; k < q.n; ++k) {
             const double now = w[k] + d[k];
             if (sweep && now == 0) continue;
-            const double slope =
-                q.gradient[k] + q.diagonal[k] * d[k] - row_dot(q.projected + k * r, moment, r);
+            const double slope = q.gradient[k] + q.diagonal[k] * d[k] - row_dot(q.projected + k * r, moment, r);
             const double next = coordinate_minimum(now, slope, q.curvature[k], l1[k]), step = next - now;
             if (step == 0) continue;
             d[k] = next - w[k];

@@ -285,23 +285,24 @@ inline void screen_nodes(const std::vector<NodeScreenBatch>& batches, double thr
     std::partial_sum(cost.begin(), cost.end(), cost.begin());
     with_row_sum(width, [&](auto type) {
         using Sum = typename decltype(type)::type;
-        over_attributes(cost, threads, features, gradients, [&](int64_t first, int64_t last, auto& found, auto& values) {
-            std::vector<double> total;
-            for (int64_t from = first; from < last; from += at_once) {
-                const int64_t to = std::min(last, from + at_once);
-                total.assign((to - from) * width, 0.0);
-                sum_nodes<Sum>(batches, from, to, width, total.data());
-                const int64_t begin = rows.all ? from * width : rows.start[from],
-                              end = rows.all ? to * width : rows.start[to];
-                int64_t a = from;
-                for (int64_t k = begin; k < end; ++k) {
-                    while (!rows.all && rows.start[a + 1] <= k) ++a;
-                    const double g = total[rows.all ? k - begin : (a - from) * width + rows.column[k]];
-                    if (std::abs(g) <= threshold) continue;
-                    found.push_back(k);
-                    values.push_back(g);
-                }
-            }
-        });
+        over_attributes(cost, threads, features, gradients,
+                        [&](int64_t first, int64_t last, auto& found, auto& values) {
+                            std::vector<double> total;
+                            for (int64_t from = first; from < last; from += at_once) {
+                                const int64_t to = std::min(last, from + at_once);
+                                total.assign((to - from) * width, 0.0);
+                                sum_nodes<Sum>(batches, from, to, width, total.data());
+                                const int64_t begin = rows.all ? from * width : rows.start[from],
+                                              end = rows.all ? to * width : rows.start[to];
+                                int64_t a = from;
+                                for (int64_t k = begin; k < end; ++k) {
+                                    while (!rows.all && rows.start[a + 1] <= k) ++a;
+                                    const double g = total[rows.all ? k - begin : (a - from) * width + rows.column[k]];
+                                    if (std::abs(g) <= threshold) continue;
+                                    found.push_back(k);
+                                    values.push_back(g);
+                                }
+                            }
+                        });
     });
 }

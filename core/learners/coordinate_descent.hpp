@@ -104,10 +104,7 @@ class CoordinateDescent {
     double slope(const Coordinate& c) const {
         double sum = model_.gradient[c.feature]
                      + model_.pull[c.feature] * (w_[c.feature] + delta_[c.feature] - model_.centre[c.feature]);
-        if (c.everywhere)
-            return sum
-                   + slope_everywhere(attributes_.value.data() + c.begin,
-                                      model_.map.rows().size());
+        if (c.everywhere) return sum + slope_everywhere(attributes_.value.data() + c.begin, model_.map.rows().size());
         for (int64_t e = c.begin; e < c.end; ++e) {
             const int64_t at = attributes_.index[e] * width_ + c.column;
             sum += value(e) * model_.curvature[at] * margin_[at];
@@ -124,8 +121,7 @@ class CoordinateDescent {
             for (int64_t r = 0; r < model_.map.rows().size(); ++r) margin_[r] += value[r] * by;
             return;
         }
-        for (int64_t e = c.begin; e < c.end; ++e)
-            margin_[attributes_.index[e] * width_ + c.column] += value(e) * by;
+        for (int64_t e = c.begin; e < c.end; ++e) margin_[attributes_.index[e] * width_ + c.column] += value(e) * by;
     }
 
     static double soft(double x, double threshold) {
@@ -208,8 +204,7 @@ class CoordinateDescent {
     // body(entry, place in the margin) for the entries of a feature.
     template <class Body>
     void each(const Coordinate& c, Body&& body) const {
-        for (int64_t e = c.begin; e < c.end; ++e)
-            body(e, attributes_.index[e] * width_ + c.column);
+        for (int64_t e = c.begin; e < c.end; ++e) body(e, attributes_.index[e] * width_ + c.column);
     }
 
     const QuadraticModel& model_;

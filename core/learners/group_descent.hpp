@@ -195,9 +195,7 @@ class GroupDescent {
             const auto sum = sums(first(m), last(m), 2, [&](int64_t a, int64_t b, double* out) {
                 for (int64_t i = a; i < b; ++i) {
                     const double slope = slope_[i] + pull * x_[i];
-                    const double over = x_[i] > 0   ? slope + l1(i)
-                                        : x_[i] < 0 ? slope - l1(i)
-                                                    : soft(slope, l1(i));
+                    const double over = x_[i] > 0 ? slope + l1(i) : x_[i] < 0 ? slope - l1(i) : soft(slope, l1(i));
                     out[0] += over * over / diagonal(i);
                     out[1] += over * over;
                 }
@@ -264,8 +262,7 @@ class GroupDescent {
                      : 0.0;
             sums(first(m), last(m), 0, [&](int64_t a, int64_t b, double*) {
                 slopes(a, b, p, step_.data());
-                for (int64_t i = a; i < b; ++i)
-                    step_[i] = -scale_[i] * (face_slope(m, i, step_[i]) + along * x_[i]);
+                for (int64_t i = a; i < b; ++i) step_[i] = -scale_[i] * (face_slope(m, i, step_[i]) + along * x_[i]);
             });
         }
         for (double share = 1; share > shortest; share /= 2)
@@ -290,8 +287,8 @@ class GroupDescent {
                     out[after] += next * next;
                 }
             });
-            change += sum[along] + 0.5 * sum[bend] + sum[absolute]
-                      + groups_.strength[m] * (std::sqrt(sum[after]) - norm_[m]);
+            change +=
+                sum[along] + 0.5 * sum[bend] + sum[absolute] + groups_.strength[m] * (std::sqrt(sum[after]) - norm_[m]);
         }
         const std::vector<double> by = moments(0, size(), scale_);
         if (!(change - 0.5 * low_rank(by) < 0)) return false;
@@ -301,7 +298,7 @@ class GroupDescent {
     }
 
     const PairedQuadratic& q_;
-    const ActiveGroups& groups_;
+    const ActiveGroups groups_;
     const double *w_, *l1_;
     int threads_;
     std::vector<double> x_, slope_, step_, scale_;  // by places in `member`

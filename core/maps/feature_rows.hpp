@@ -71,8 +71,8 @@ struct WholeAttributes {
             if (features.whole_row(a)) out.attribute.push_back(static_cast<int32_t>(a));
         return out;
     }
-    // Their weights as rows [width], zero where there is no feature, and where the row of each attribute is. The first row
-    // has zeros for all attributes that have no other weights: of those that a penalty leaves, these are most.
+    // Their weights as rows [width], zero where there is no feature, and where the row of each attribute is. The first
+    // row has zeros for all attributes that have no other weights: of those that a penalty leaves, these are most.
     std::pair<std::vector<double>, std::vector<int32_t>> laid_out(const FeatureRows& features, const double* w) const {
         std::vector<int32_t> row_of(features.n_attributes, 0);
         int32_t n_rows = 1;

@@ -143,7 +143,7 @@ TEST("second order: pairs that are not there have no score, and sequences withou
     std::vector<double> node{0, 0, 0, -infinity}, triple(pairs.n_triples), out(1), sums(4), of_triples(triple.size());
     std::vector<int32_t> tags(2);
     const SecondOrderScores scores{node.data(), triple.data()};
-    CHECK(pairs.n_triples == 2);
+    CHECK(pairs.n_triples == 3);
     kernels().second_order_score(shape, scores, wrong.data(), out.data());
     CHECK(out[0] == -infinity);
     CHECK(!kernels().second_order_add(shape, wrong.data(), 1.0, {sums.data(), of_triples.data()}));

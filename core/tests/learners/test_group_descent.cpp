@@ -23,8 +23,8 @@ TEST("block coordinate descent ends where the optimality conditions of a model w
         for (double& x : pairs) x = 0.2 * number(random);
         std::vector<double> middle(rank * rank, 0.0), inverse(rank * rank, 0.0);
         for (int64_t j = 0; j < rank; ++j) middle[j * rank + j] = 4, inverse[j * rank + j] = 0.25;
-        const PairedQuadratic q{n,          rank,          rank + 2,      gradient.data(), diagonal.data(),
-                                pairs.data(), middle.data(), inverse.data()};
+        const PairedQuadratic q{
+            n, rank, rank + 2, gradient.data(), diagonal.data(), pairs.data(), middle.data(), inverse.data()};
         std::vector<double> one(n), two(n);
         for (const int threads : {1, 2}) {
             GroupDescent descent(q, {3, start.data(), member.data(), strength.data()}, w.data(), l1.data(), threads);
