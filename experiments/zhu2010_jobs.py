@@ -98,6 +98,7 @@ class Labelling:
             callback=callbacks,
             n_jobs=threads,
             order=self.order,
+            token_labels="pairs" if self.order == 2 else "both",  # the features of Sha & Pereira
             dev_metric=self.metric,
         )
 
