@@ -1,8 +1,8 @@
 """The model file: safetensors arrays with a JSON header. No pickle; a hostile file gives a clear error.
 
 It only has non-zero weights, integers have the smallest type that holds them, and large arrays are compressed
-(`packed_arrays.py`); those of format 2 were not. The header's `kind` says
-what model it is of; every kind has a `file` of its own (`kinds.py`), which takes a model apart and puts it together.
+(`packed_arrays.py`); those of format 2 were not. The header's `kind` says what model it is of; every kind has a `file`
+of its own (`kinds.py`), which takes a model apart and puts it together.
 """
 
 from __future__ import annotations

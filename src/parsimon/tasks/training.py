@@ -43,6 +43,7 @@ from parsimon.tasks.checkpoint import DAMAGE, Checkpoint, Running, ended, lastin
 from parsimon.tasks.fingerprint import fingerprint
 from parsimon.tasks.options import DevelopmentOptions, PruningOptions, TrainingOptions, options_of
 from parsimon.tasks.too_strong import TooStrong, too_strong
+from parsimon.tasks.worse_than_none import objective, worse_than_none
 from parsimon.weights import DamagedState
 
 Model_co = TypeVar("Model_co", covariant=True)
@@ -266,7 +267,10 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         )
 
     def finished(self, task: Task[Any], result: Result, run: Run) -> Result:
-        """The result after pruning. Subclasses may do more."""
+        """The result after pruning, and a warning if it is worse than none. Subclasses may do more."""
+        astray = worse_than_none(task.problem, result)
+        if astray is not None:
+            warn(astray)
         if isinstance(self, PruningOptions) and self.prune > 0:
             pruned = result.weights.without_small(self.prune)
             if not pruned.n_active and result.weights.n_active:
@@ -498,7 +502,7 @@ class Run:
             )
         checks_itself = weights.state is not None or epochs_of(solver) is not None
         if weights.n_active and not checks_itself:
-            here, at_zero = (_objective(problem, w) for w in (weights, Weights.zeros(weights.n_features)))
+            here, at_zero = (objective(problem, w) for w in (weights, Weights.zeros(weights.n_features)))
             if not here <= ASTRAY * (abs(at_zero) + 1):
                 raise ParsimonError(
                     f"{self._path} is damaged: its weights are much worse than none, with an objective of {here:.3g}."
@@ -524,14 +528,6 @@ class Run:
             self._kept.seconds = self.seconds
             self._kept.save_or_warn(self._path)
             self._written = time.perf_counter()
-
-
-def _objective(problem: Problem, weights: Weights) -> float:
-    """Σ loss + Ω, at weights of which only some are not zero."""
-    kept = weights.nonzero()
-    assert kept.features is not None
-    loss, _ = problem.loss_and_gradient(kept)
-    return loss + problem.penalty.restrict(kept.features).value(kept.values)
 
 
 # --- Parts of trainings ---------------------------------------------------------------------------------------
