@@ -19,7 +19,6 @@ from parsimon.errors import ParsimonError
 from parsimon.losses import get_loss
 from parsimon.penalties import L2, ElasticNet
 from parsimon.problem import InMemoryProblem
-from parsimon.selection import Selected
 from parsimon.solvers import (
     ADMM,
     LBFGS,
@@ -47,10 +46,8 @@ from parsimon.tasks.training import (
     Training,
     along_path,
     debiased,
-    described_selection,
     largest_strength,
     named_loss,
-    select_templates,
 )
 from solver_toys import set_up
 from tiny_training import Examples, TinyModel, TinyTask, TinyTraining, examples
@@ -512,53 +509,7 @@ def test_what_was_found_out_and_is_damaged_is_refused(content: dict[str, Any], t
         )
 
 
-class First:
-    """Selects the first template."""
-
-    name = "first"
-
-    def select(self, candidates: Any, monitor: Any) -> Selected:
-        assert candidates == "candidates"
-        return Selected(["a", "b"], np.array([True, False]), np.array([1.5, 0.0]))
-
-
-def test_templates_are_selected_once(tmp_path: Path) -> None:
-    selection: Any = First()
-    candidates: Any = lambda: "candidates"  # noqa: E731
-    watcher = Watcher()
-    run = started(tmp_path / "run", watch=watcher)
-    assert select_templates(selection, candidates, run, ["a", "b"]).kept.tolist() == [True, False]
-    assert watcher.heard == ["choosing templates: first"]
-    run = started(tmp_path / "run", resume=True)
-    again = select_templates(selection, lambda: pytest.fail("they are selected again"), run, ["a", "b"])
-    assert again.order == [("a", 1.5), ("b", 0.0)]
-    described = described_selection(selection, again)
-    assert (described["name"], described["templates"]) == ("first", [["a", 1.5]])
-
-
 # ---- checkpoints of trainings ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"names": ["U1"]},
-        {"names": "U0"},
-        {"kept": [1]},
-        {"kept": [True, True]},
-        {"score": [None]},
-        {"score": []},
-        {"history": [{}]},
-        {"more": 1},
-    ],
-    ids=str,
-)
-def test_a_selection_of_something_else_is_refused(wrong: dict[str, Any], tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    right = {"names": ["U0"], "kept": [True], "score": [1.5], "history": []}
-    Checkpoint("mark", values={"selection": {**right, **wrong}}).save(path)
-    with pytest.raises(ParsimonError, match="is damaged: it"):
-        select_templates(First(), lambda: None, started(path, resume=True), ["U0"])  # type: ignore[arg-type, return-value]
 
 
 def test_there_must_be_a_checkpoint_to_resume_from(tmp_path: Path) -> None:

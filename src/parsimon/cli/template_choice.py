@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parsimon.cli.options import option, refuse_idle
+from parsimon.cli.options import number, option, positive, refuse_idle
 from parsimon.tasks.options import CHOOSING
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from parsimon.selection import Selection
 
 SELECTIONS = ("sparseptron", "group-lasso", "information-gain")
+OF_SPARSEPTRON = ("select_epochs", "fall", "haste")
 # What a second stage minimises, and how.
 REFITS = {
     "crf": ("log", "auto"),
@@ -51,6 +52,20 @@ def selection_flags(budget: int, uncounted: str, refit: str) -> list[Any]:
             metavar="N",
             help="Passes of the sparseptron over the data.",
         ),
+        number(
+            "--fall",
+            section=CHOOSING,
+            default=1.0,
+            metavar="EPOCHS",
+            help="The sparseptron's budget falls from all templates to --budget over so many passes; 0: at once.",
+        ),
+        positive(
+            "--haste",
+            section=CHOOSING,
+            default=1.0,
+            metavar="POWER",
+            help="With more than 1, the budget falls fast at first, so that fewer weights exist at a time.",
+        ),
         option(
             "--refit",
             section=CHOOSING,
@@ -69,7 +84,13 @@ def selection_of(job: Asked, default: int) -> Selection | None:
 
     budget = job["budget"] or default
     stages: dict[str, Selection] = {
-        "sparseptron": Sparseptron(budget, job["select_epochs"], seed=job["random_state"]),
+        "sparseptron": Sparseptron(
+            budget,
+            job["select_epochs"],
+            fall=job["fall"],
+            haste=job["haste"],
+            seed=job["random_state"],
+        ),
         "group-lasso": GroupLassoPath(budget),
         "information-gain": InformationGain(budget),
     }
@@ -79,6 +100,6 @@ def selection_of(job: Asked, default: int) -> Selection | None:
 def check_selection(job: Asked, names: Iterable[str]) -> None:
     """Refuses options of a first stage that there is not."""
     if job["select"] is None:
-        refuse_idle(job, names, "choosing templates", "--select, as in --select sparseptron")
+        refuse_idle(job, [*names, "keep"], "choosing templates", "--select, as in --select sparseptron")
     if job["select"] != "sparseptron":
-        refuse_idle(job, ["select_epochs"], "choosing templates by a perceptron", "--select sparseptron")
+        refuse_idle(job, OF_SPARSEPTRON, "choosing templates by a perceptron", "--select sparseptron")

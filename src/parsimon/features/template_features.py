@@ -165,6 +165,17 @@ class TemplateFeatures:
 
     def only(self, kept: BoolArray) -> TemplateFeatures:
         """An empty space with only some of the templates (a mask in the order of `template_names`)."""
+        return replace(self, templates=self._chosen_templates(kept), strings=StringTable())
+
+    def without_empty(self, kept: BoolArray) -> TemplateFeatures:
+        """The space with only some of the templates. The others must have no attributes, so no number changes."""
+        out = replace(self, templates=self._chosen_templates(kept))
+        cut = len(self._node.representative)
+        for mine, old, chosen in zip(out.expansions, self.expansions, (kept[:cut], kept[cut:]), strict=True):
+            mine.load([rows for rows, wanted in zip(old.tuples(), chosen, strict=True) if wanted])
+        return out
+
+    def _chosen_templates(self, kept: BoolArray) -> TemplateSet:
         names = [t.skeleton for t in (*self._node.representative, *self._pair.representative)]
         chosen = {(name, i < len(self._node.representative)) for i, name in enumerate(names) if kept[i]}
         templates = tuple(
@@ -173,7 +184,7 @@ class TemplateFeatures:
             if (t.of_labels and (t.skeleton, True) in chosen)
             or (t.of_pairs and (t.skeleton, False) in chosen)
         )
-        return replace(self, templates=TemplateSet(templates, self.templates.boundary), strings=StringTable())
+        return TemplateSet(templates, self.templates.boundary)
 
     def node_names(self, attributes: IntArray) -> list[str]:
         """For instance ``U05:the/dog``."""

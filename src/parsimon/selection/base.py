@@ -1,9 +1,10 @@
-"""Choosing templates before the final model is learnt: the two-stage recipe.
+"""Choosing templates or features before the final model is learnt: the two-stage recipe.
 
-    1. Learn with a penalty or a budget that drops whole templates (or rank them by a filter).
-    2. Refit on those that are left, without what made the first stage choose: it shrinks weights too.
+    1. Learn with a penalty or a budget that drops whole groups of features (or rank templates by a filter).
+    2. Refit on what is left, without what made the first stage choose: it shrinks weights too.
 
-(Martins et al. 2011, §4, "Sparseptron and Debiasing".) Label bigrams and biases are never dropped.
+(Martins et al. 2011, §4, "Sparseptron and Debiasing".) What is left are the features that have a weight when the first
+stage ends, or all features of the templates that have any. Label bigrams and biases are never dropped.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from parsimon.arrays import Array, BoolArray
+from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.designs.feature_table import FeatureTable
 from parsimon.errors import ParsimonError, warn
-from parsimon.forms import flag, list_of, number, record, text
+from parsimon.forms import count, flag, list_of, number, optional, record, text
 from parsimon.penalties.groupings import ByTemplate, Grouping
 from parsimon.problem import Problem
 from parsimon.solvers.base import Event, Result, Status
@@ -42,6 +43,9 @@ class Selected:
     kept: BoolArray  # of every template
     score: Array  # what they were ranked by: a norm, or bits
     history: list[Event] = field(default_factory=list)
+    features: IntArray | None = (
+        None  # those with a weight, and biases, ascending; None if no weights were learnt
+    )
 
     @property
     def order(self) -> list[tuple[str, float]]:
@@ -57,6 +61,7 @@ class Selected:
             "kept": self.kept.tolist(),
             "score": self.score.tolist(),
             "history": history,
+            "features": None if self.features is None else self.features.tolist(),
         }
 
     @classmethod
@@ -66,7 +71,12 @@ class Selected:
         kept, score = np.array(checked["kept"], bool), np.array(checked["score"], np.float64)
         if not len(checked["names"]) == len(kept) == len(score):
             raise ValueError("not every template has a score")
-        return cls(checked["names"], kept, score, checked["history"])
+        features = checked["features"]
+        if features is not None:
+            features = np.array(features, np.int64)
+            if np.any(np.diff(features) <= 0):
+                raise ValueError("its features do not ascend")
+        return cls(checked["names"], kept, score, checked["history"], features)
 
 
 SELECTED = record(
@@ -75,15 +85,17 @@ SELECTED = record(
         "kept": list_of(flag),
         "score": list_of(number),
         "history": list_of(Event.from_dict),
+        "features": optional(list_of(count)),
     },
     closed=True,
 )
 
 
 class Selection(Protocol):
-    """A way of choosing templates."""
+    """A way of choosing templates, and perhaps features."""
 
     name: ClassVar[str]
+    weighs_features: ClassVar[bool]  # whether it learns weights, and so knows which features it has left
 
     def select(self, candidates: Candidates, monitor: Monitor) -> Selected:
         """Chooses."""
@@ -129,9 +141,20 @@ def check_budget(budget: int, features: FeatureTable, groups: Grouping | None = 
         warn(f"budget={budget} is no limit, as there {what} to choose from; {advice}.")
 
 
-def selected(features: FeatureTable, kept: BoolArray, score: Array, history: list[Event]) -> Selected:
-    """A selection with the templates that are always kept; refused if it has no others."""
+def selected(
+    features: FeatureTable,
+    kept: BoolArray,
+    score: Array,
+    history: list[Event],
+    weights: Weights | None = None,
+) -> Selected:
+    """A selection with what is always kept; refused if it has no other templates. `weights` are those that are left."""
     always = always_kept(features)
     if not (kept & ~always).any():
         raise ParsimonError("no template was kept; allow a larger budget or more epochs.")
-    return Selected(features.template_names(), kept | always, score, list(history))
+    left = None
+    if weights is not None:
+        given = weights.nonzero().features
+        assert given is not None
+        left = np.union1d(given, features.bias_features()).astype(np.int64)
+    return Selected(features.template_names(), kept | always, score, list(history), left)

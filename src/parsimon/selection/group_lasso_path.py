@@ -43,6 +43,7 @@ class GroupLassoPath:
     most_steps: int = 40
     tol: float = 0.1
     name: ClassVar[str] = "group-lasso"
+    weighs_features: ClassVar[bool] = True
 
     def select(self, candidates: Candidates, monitor: Monitor) -> Selected:
         """Goes down the path."""
@@ -53,7 +54,7 @@ class GroupLassoPath:
         free = never_dropped(penalty, problem.n_features)
         weights, strength = _first_of_path(problem, free, self.l2, monitor)
         score = np.zeros(len(features.template_names()))
-        kept = score > 0
+        kept, left = score > 0, weights
         for _ in range(self.most_steps):
             strength *= self.ratio
             problem = problem.with_penalty(penalty.scaled(strength))
@@ -65,10 +66,10 @@ class GroupLassoPath:
             score = np.where(alive & (score == 0), strength, score)
             if alive.sum() > self.budget:
                 break
-            kept = alive
+            kept, left = alive, weights
             if result.status is Status.TIME:
                 break
-        return selected(features, kept, score, monitor.history)
+        return selected(features, kept, score, monitor.history, left)
 
 
 def _first_of_path(problem: Problem, free: IntArray, l2: float, monitor: Monitor) -> tuple[Weights, float]:

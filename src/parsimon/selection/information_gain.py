@@ -174,6 +174,7 @@ class InformationGain:
 
     budget: int = 30
     name: ClassVar[str] = "information-gain"
+    weighs_features: ClassVar[bool] = False
 
     def select(self, candidates: Candidates, monitor: Monitor) -> Selected:
         """Keeps the best."""

@@ -32,9 +32,10 @@ class Sparseptron:
     haste: float = 1.0
     seed: int = 0
     name: ClassVar[str] = "sparseptron"
+    weighs_features: ClassVar[bool] = True
 
     def select(self, candidates: Candidates, monitor: Monitor) -> Selected:
-        """Keeps the templates with a weight other than zero."""
+        """Keeps the features with a weight other than zero, and their templates."""
         check_budget(self.budget, candidates.features, self.groups)
         budget = Budget(self.budget, self.groups, self.shrink, self.fall, self.haste)
         solver = Online(self.epochs, average=False, budget=budget, every=self.every, seed=self.seed)
@@ -42,4 +43,4 @@ class Sparseptron:
         bound = solver.bind(candidates.features)
         result = completed(drive(bound, problem, Weights.zeros(problem.n_features), monitor))
         norms = template_norms(candidates.features, result.weights)
-        return selected(candidates.features, norms > 0, norms, result.history)
+        return selected(candidates.features, norms > 0, norms, result.history, result.weights)

@@ -30,7 +30,7 @@ HISTORY = list_of(
 )
 SELECTION = record(
     {"name": line, "templates": list_of(tuple_of(text, number))},
-    {"instantiated": size, "history": HISTORY},
+    {"instantiated": size, "history": HISTORY, "features": size},
 )
 SHARED: Mapping[str, Form] = {
     "loss": setting,

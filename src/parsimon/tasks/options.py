@@ -349,7 +349,7 @@ class PruningOptions:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SelectionOptions:
-    """A first stage that selects templates."""
+    """A first stage that selects templates or features."""
 
     selection: Selection | None = option(
         None,
@@ -357,6 +357,14 @@ class SelectionOptions:
         "second stage.",
         CHOOSING,
         from_python_only=True,
+    )
+    keep: str = option(
+        "auto",
+        "What a selection leaves to the second stage: the 'features' that have a weight when the first stage ends, as "
+        "published, or all features of the 'templates' that it has chosen. 'auto' keeps features for online learners, "
+        "if the selection has weights at all, and templates for all others.",
+        CHOOSING,
+        choices=("auto", "features", "templates"),
     )
     cutoff: int = option(1, "Leave out attributes that occur fewer than N times.", LEARNING, least=1)
 

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from parsimon.arrays import Array
+from parsimon.arrays import Array, IntArray
 from parsimon.errors import ParsimonError, warn
 from parsimon.forms import told
 from parsimon.losses import Loss, get_loss
@@ -33,9 +33,7 @@ from parsimon.penalties import L2, never_dropped
 from parsimon.penalties.base import ElasticPenalty
 from parsimon.penalties.groupings import FeatureDescriptions
 from parsimon.problem import Problem
-from parsimon.selection import Candidates, Selected, Selection
 from parsimon.solvers import LBFGS, Event, Monitor, Result, Solver, Status, Validation, Weights, drive
-from parsimon.solvers.base import thin_history
 from parsimon.solvers.choice import set_up_solver
 from parsimon.solvers.convergence import expected_end
 from parsimon.solvers.settings import epochs_of, is_resumable, tolerance_of, validation_interval
@@ -43,6 +41,7 @@ from parsimon.tasks.checkpoint import DAMAGE, Checkpoint, Running, ended, lastin
 from parsimon.tasks.fingerprint import fingerprint
 from parsimon.tasks.options import DevelopmentOptions, PruningOptions, TrainingOptions, options_of
 from parsimon.tasks.too_strong import TooStrong, too_strong
+from parsimon.tasks.within import Within
 from parsimon.tasks.worse_than_none import objective, worse_than_none
 from parsimon.weights import DamagedState
 
@@ -238,11 +237,16 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         dev: Any = None,
         name: str = "fit",
         history: Sequence[Event] = (),
+        only: IntArray | None = None,
     ) -> Result:
         """Fits weights from `start` (default: zero), with early stopping if there are development data; then prunes.
 
-        `history` has the events of earlier fits.
+        `history` has the events of earlier fits. If features are given (`only`), no others get a weight.
         """
+        if only is not None:
+            inside = Within.of(task, only)
+            first = None if start is None else inside.narrowed(start)
+            return inside.result(self.solve(inside, first, run, dev=dev, name=name, history=history))
         run = run or Run(self.time_limit, self.callbacks)
         solver = self.solver_for(task)
         result = run.fit(
@@ -551,41 +555,18 @@ def debiased(task: Task[Any], result: Result, l2: float, run: Run) -> Result:
     return replace(refit, weights=weights, status=result.status)
 
 
-def select_templates(
-    selection: Selection, candidates: Callable[[], Candidates], run: Run, names: Sequence[str]
-) -> Selected:
-    """The first stage: selects templates. `names` are the names of all templates."""
-    run.phase(f"choosing templates: {selection.name}")
-    selected = run.once(
-        "selection",
-        lambda: selection.select(candidates(), run.monitor()),
-        Selected.to_dict,
-        Selected.from_dict,
-    )
-    if selected.names != list(names):
-        raise ParsimonError("the checkpoint is damaged: it has a selection of other templates.")
-    return selected
-
-
-def described_selection(selection: Selection, selected: Selected) -> dict[str, Any]:
-    """What a model records about the selection of its templates."""
-    return {
-        "name": selection.name,
-        "templates": [[name, round(score, 6)] for name, score in selected.order if score > 0],
-        "instantiated": max((n for event in selected.history for n in event.instantiated), default=None),
-        "history": thin_history(selected.history),
-    }
-
-
 def along_path(
-    training: Training[Any, Model], task: Task[Model], strengths: Sequence[float]
+    training: Training[Any, Model],
+    task: Task[Model],
+    strengths: Sequence[float],
+    only: IntArray | None = None,
 ) -> Iterator[tuple[float, Model]]:
-    """Models for decreasing strengths of the penalty, each with a warm start from the one before."""
+    """Models for decreasing strengths of the penalty, each with a warm start from the one before; see `solve`."""
     weights = Weights.zeros(task.problem.n_features)
     for strength in sorted(strengths, reverse=True):
         scaled = task.problem.with_penalty(task.problem.penalty.scaled(strength))
         here: Any = replace(task, problem=scaled)  # type: ignore[type-var]
-        result = training.solve(here, weights)
+        result = training.solve(here, weights, only=only)
         weights = result.weights
         yield strength, here.model(result, training.describe(here, result))
 

@@ -13,12 +13,12 @@ DIGITS = 4  # of an objective in a message
 def worse_than_none(problem: Problem, result: Result) -> str | None:
     """One sentence if the objective at weights that have not converged is above that at w = 0, or else None.
 
-    Weights that a development score has chosen are not judged by the objective.
+    Weights that a development score has chosen are not judged by the objective, and a perceptron has no loss at w = 0.
 
     Learners of epochs know their losses only as they were met, on the way to better weights. So where these are above
     the losses at w = 0 (which take no features to find), the weights themselves are looked at.
     """
-    if result.status in (Status.CONVERGED, Status.DEVELOPMENT):
+    if result.status in (Status.CONVERGED, Status.DEVELOPMENT) or problem.loss.trivial_at_zero:
         return None
     nothing = objective(problem, Weights.zeros(problem.n_features))
     if result.objective <= nothing:

@@ -33,8 +33,9 @@ from parsimon.tasks.parsing.first_pass import EPOCHS, FirstPass, FirstPassTask
 from parsimon.tasks.parsing.model import ParserModel, in_order, index_of_arcs
 from parsimon.tasks.parsing.options import ParserOptions
 from parsimon.tasks.parsing.relations import RelationTask, relation_names
+from parsimon.tasks.selecting import described_selection, keeps_features, kept_features, select
 from parsimon.tasks.sequences.model import SequenceModel
-from parsimon.tasks.training import Run, Trained, Training, cut_short, described_selection, select_templates
+from parsimon.tasks.training import Run, Trained, Training, cut_short
 
 ARC = ("arc",)
 
@@ -102,7 +103,7 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         task = self._task(data, run)
         task = replace(task, first_pass=self._first_pass(data, task, run))
         run.phase("training")
-        result = self.solve(task, None, run, dev=dev)
+        result = self.solve(task, None, run, dev=dev, only=task.kept)
         arcs = Trained(task.model(result, self.describe(task, result)), result)
         del task  # before the relations make their own
         return arcs if result.status is Status.INTERRUPTED else self._with_relations(arcs, data, run)
@@ -117,16 +118,15 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
     def _task(self, data: Parsed, run: Run) -> ParserTask:
         if self.selection is None:
             return self._task_of(data)
-        selected = select_templates(
-            self.selection, lambda: self._candidates(data), run, data.space.template_names()
-        )
+        names = data.space.template_names()
+        if keeps_features(self.selection, self.keep, self.solver):
+            task = replace(self._task_of(data), selection=self.selection)
+            selected = select(self.selection, task.candidates, run, names)
+            return replace(task, selected=selected, kept=kept_features(selected, task.problem.n_features))
+        selected = select(self.selection, lambda: self._task_of(data).candidates(), run, names)
         run.phase("making features")
         smaller = replace(data, space=data.space.only(selected.kept))
         return replace(self._task_of(smaller), selection=self.selection, selected=selected)
-
-    def _candidates(self, data: Parsed) -> Candidates:
-        task = self._task_of(data)
-        return Candidates(task.problem, task.features, task.gains)
 
     def _task_of(self, data: Parsed) -> ParserTask:
         space, treebank = data.space, data.treebank
@@ -265,6 +265,7 @@ class ParserTask:
     arcs: tuple[Arcs, ...]
     selection: Selection | None = None
     selected: Selected | None = None  # what that has left of the templates
+    kept: IntArray | None = None  # the features that it has left, if no others are learnt with
     first_pass: FirstPass | None = None  # learning is from all arcs; predictions are of those that it leaves
 
     @property
@@ -283,7 +284,9 @@ class ParserTask:
         """What the model records about the data."""
         names, chosen = self.space.template_names(), None
         if self.selection is not None and self.selected is not None:
-            names, chosen = self.selected.names, described_selection(self.selection, self.selected)
+            kept = None if self.kept is None else len(self.kept)
+            names = self.selected.names
+            chosen = described_selection(self.selection, self.selected, kept)
         return {
             "candidate_features": self.problem.n_features,
             "candidate_attributes": self.space.n_node,
@@ -308,6 +311,10 @@ class ParserTask:
             return right / max(dev.n_tokens, 1)
 
         return score
+
+    def candidates(self) -> Candidates:
+        """What a selection chooses from."""
+        return Candidates(self.problem, self.features, self.gains)
 
     def gains(self) -> Array:
         """The information gain of every template about whether an arc is in a tree."""

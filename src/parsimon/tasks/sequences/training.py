@@ -31,6 +31,7 @@ from parsimon.structures.label_schemes import Transitions
 from parsimon.structures.workspace import Workspace
 from parsimon.tasks import naming
 from parsimon.tasks.label_counts import OF_TOKENS, check_label_counts
+from parsimon.tasks.selecting import described_selection, keeps_features, kept_features, select
 from parsimon.tasks.sequences.metrics import SpanCounter, has_spans
 from parsimon.tasks.sequences.model import SequenceModel
 from parsimon.tasks.sequences.options import LabellingOptions, SequenceOptions
@@ -42,9 +43,7 @@ from parsimon.tasks.training import (
     along_path,
     cut_short,
     debiased,
-    described_selection,
     largest_strength,
-    select_templates,
 )
 from parsimon.tasks.trees.seen_below import seen_below
 
@@ -106,7 +105,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         task = self._task(data, run)
         first = task.weights_of(start) if start is not None else Weights.zeros(task.problem.n_features)
         run.phase("training")
-        result = self.solve(task, first, run, dev=dev)
+        result = self.solve(task, first, run, dev=dev, only=task.kept)
         return Trained(self.model_of(task, result), result)
 
     def limited(self, data: Labelled) -> Labelled:
@@ -129,7 +128,8 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         selected = task.selected
         selection = None
         if self.selection is not None and selected is not None:
-            selection = described_selection(self.selection, selected)
+            kept = None if task.kept is None else len(task.kept)
+            selection = described_selection(self.selection, selected, kept)
         return {
             **super().describe(task, result),
             "penalize_bias": self.penalize_bias,
@@ -214,7 +214,8 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
             raise ParsimonError(
                 "a feature set that grows is not one problem, so no path or largest strength can be found; use fit."
             )
-        return self._task(self.limited(Labelled(space, X, y, weights)), Run(self.time_limit, self.callbacks))
+        data = self.limited(Labelled(space, X, y, weights))
+        return self._task(data, Run(self.time_limit, self.callbacks))
 
     def _task(self, data: Labelled, run: Run) -> SequenceTask:
         space = data.space
@@ -222,21 +223,22 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
             return self._task_of(space, space.learn(data.X, self.n_threads), data)
         if not isinstance(space, TemplateFeatures):
             raise ParsimonError("templates can only be selected where there are templates; give some.")
-        # The first stage must leave no trace, because a resumed run skips it.
-        alone = replace(data, X=data.X.with_own_strings())
-        selected = select_templates(
-            self.selection, lambda: self._candidates(alone), run, space.template_names()
-        )
+        names = space.template_names()
+        if keeps_features(self.selection, self.keep, self.solver):
+            observations = space.learn(data.X, self.n_threads)
+            task = self._task_of(space, observations, data)
+            selected = select(self.selection, lambda: _candidates(task, observations, data.y), run, names)
+            return replace(task, selected=selected, kept=kept_features(selected, task.problem.n_features))
+        selected = select(self.selection, lambda: self._all_candidates(data), run, names)
         smaller = space.only(selected.kept)
         run.phase("making features")
         return replace(self._task_of(smaller, smaller.learn(data.X, self.n_threads), data), selected=selected)
 
-    def _candidates(self, data: Labelled) -> Candidates:
-        observations = data.space.learn(data.X, self.n_threads)
-        task = self._task_of(data.space, observations, data)
-        return Candidates(
-            task.problem, task.features, partial(_template_gains, task.features, observations, data.y.ids)
-        )
+    def _all_candidates(self, data: Labelled) -> Candidates:
+        """Those of a first stage that leaves no trace, because a resumed run skips it."""
+        alone = replace(data, X=data.X.with_own_strings())
+        observations = alone.space.learn(alone.X, self.n_threads)
+        return _candidates(self._task_of(alone.space, observations, alone), observations, alone.y)
 
     def _task_of(self, space: FeatureSpace, observations: Observations, data: Labelled) -> SequenceTask:
         y, weights = data.y, checked_weights(data.weights, len(data.y), "sequence")
@@ -293,11 +295,13 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         self, space: FeatureSpace, X: Any, y: Labels, strengths: Sequence[float]
     ) -> Iterator[tuple[float, SequenceModel]]:
         """Models for decreasing strengths of the penalty, each with a warm start from the one before."""
-        return along_path(self, self.prepare(space, X, y), strengths)
+        task = self.prepare(space, X, y)
+        return along_path(self, task, strengths, task.kept)
 
     def max_strength(self, space: FeatureSpace, X: Any, y: Labels) -> float:
         """The smallest strength of the penalty at which every weight that it can drop is zero."""
-        return largest_strength(self.prepare(space, X, y).problem)
+        task = self.prepare(space, X, y)
+        return largest_strength(task.problem if task.kept is None else task.problem.restrict(task.kept))
 
 
 @dataclass(kw_only=True)
@@ -330,6 +334,7 @@ class SequenceTask:
     problem: InMemoryProblem
     n_tokens: int
     selected: Selected | None = None
+    kept: IntArray | None = None  # the features that a selection has left, if no others are learnt with
     grown: Grown | None = None
     pairs: TagPairs | None = None  # with order 2, what labels of features are made of
     below: Transitions | None = None  # in trees with steps from siblings: which labels may be below which
@@ -347,6 +352,9 @@ class SequenceTask:
         """The model with the weights of a result."""
         order = 1 if self.pairs is None else 2
         model = SequenceModel.from_weights(self.labels, self.space, self.index, result.weights, info, order)
+        if self.kept is not None and self.selected is not None:
+            assert isinstance(model.space, TemplateFeatures)
+            model = replace(model, space=model.space.without_empty(self.selected.kept))
         return replace(model, label_values=self.label_values)
 
     def facts(self) -> dict[str, Any]:
@@ -409,6 +417,13 @@ class SequenceTask:
         features = np.concatenate([f for f, _ in found])
         order = np.argsort(features)
         return Weights(np.concatenate([v for _, v in found])[order], features[order], self.problem.n_features)
+
+
+def _candidates(task: SequenceTask, observations: Observations, y: Labels) -> Candidates:
+    """What a selection chooses from."""
+    return Candidates(
+        task.problem, task.features, partial(_template_gains, task.features, observations, y.ids)
+    )
 
 
 def _template_gains(features: FeatureTable, observations: Observations, gold: IntArray) -> Array:
