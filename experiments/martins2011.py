@@ -78,6 +78,14 @@ def entities(language: Any) -> Data:
     return Data(*(load_conll2002(language, split) for split in ("train", "testb", "testa")))
 
 
+@cache
+def on_dev(language: Any) -> Data:
+    """CoNLL-2002 with its development set in place of the test set; choices are made on it."""
+    whole_set = entities(language)
+    assert whole_set.dev is not None
+    return Data(whole_set.train, whole_set.dev)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A model, scored."""
@@ -230,6 +238,39 @@ def explore_wide(threads: int) -> str:
     for l1, l2 in ((0.5, 0.1), (0.45, 0.15)):
         add("chunking-wide", l1, l2)
     return table(["", "F1, held out", "by tenth", "features"], rows)
+
+
+def keep(threads: int) -> str:
+    """Whether the second stage should keep features or templates: tenths of the chunking data, dev sets of entities."""
+    chunks, names = get_preset("martins-chunking"), get_preset("martins-ner")
+    tenths = [held_out(k) for k in range(3)]
+    sets: list[tuple[str, list[Data], TemplateSet, tuple[int, ...], dict[str, Any]]] = [
+        ("chunking", tenths, chunks, (10, 20, 30), mira()),
+        ("Spanish", [on_dev("esp")], names, (100, 200), mira()),
+        ("Dutch", [on_dev("ned")], names, (100, 200), mira()),
+        ("chunking", tenths, chunks, (20,), crf()),
+        ("Spanish", [on_dev("esp")], names, (100,), crf(candidates="seen")),
+    ]
+    rows = []
+    for name, parts, templates, budgets, settings in sets:
+        for budget in budgets:
+            both = {
+                what: [
+                    learn(data, templates, threads, **settings, selection=Sparseptron(budget), keep=what)
+                    for data in parts
+                ]
+                for what in ("features", "templates")
+            }
+            f1 = {what: 100 * np.array([each.f1 for each in found]) for what, found in both.items()}
+            gain = f1["features"] - f1["templates"]
+            error = f" ± {gain.std(ddof=1) / len(gain) ** 0.5:.2f}" if len(gain) > 1 else ""
+            cells = [f"{gain.mean():+.2f}{error}"]
+            for what, found in both.items():
+                cells += [f"{f1[what].mean():.2f}", whole(np.mean([each.features for each in found]))]
+            rows.append([f"{name}, B = {budget}, {'MIRA' if settings['loss'] == 'hinge' else 'CRF'}", *cells])
+            say(" ".join(rows[-1]))
+    head = ["", "features − templates", "features kept: F1", "features", "templates kept: F1", "features"]
+    return table(head, rows)
 
 
 # --- Table 1 and figure 2: chunking -------------------------------------------------------------------------
@@ -470,6 +511,7 @@ class First:
     choice: Selected
     budget: int
     name: ClassVar[str] = "given"
+    weighs_features: ClassVar[bool] = False
 
     def select(self, candidates: Candidates, monitor: Monitor) -> Selected:
         """Keeps them, and what the choice always keeps."""
@@ -535,6 +577,7 @@ def beyond(threads: int) -> str:
 PARTS = {
     "explore": explore,
     "explore_wide": explore_wide,
+    "keep": keep,
     "table1": table1,
     "seeds": seeds,
     "figure2": figure2,
