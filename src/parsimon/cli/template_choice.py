@@ -13,6 +13,7 @@ from parsimon.tasks.options import CHOOSING
 if TYPE_CHECKING:
     from parsimon.cli.options import Asked
     from parsimon.selection import Selection
+    from parsimon.selection.base import Budgeted
 
 SELECTIONS = ("sparseptron", "group-lasso", "information-gain")
 OF_SPARSEPTRON = ("select_epochs", "fall", "haste")
@@ -23,6 +24,17 @@ REFITS = {
     "hinge": ("hinge", "auto"),
     "perceptron": ("perceptron", "sgd"),
 }
+
+
+def budget_of(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
+    """A number of templates, or `auto`."""
+    if value is None or value == "auto":
+        return value
+    if not value.isdecimal() or int(value) < 1:
+        raise click.BadParameter(
+            f"{value!r} is neither a whole number, 1 or more, nor 'auto'.", ctx, parameter
+        )
+    return int(value)
 
 
 def selection_flags(budget: int, uncounted: str, refit: str) -> list[Any]:
@@ -39,10 +51,11 @@ def selection_flags(budget: int, uncounted: str, refit: str) -> list[Any]:
         option(
             "--budget",
             section=CHOOSING,
-            type=at_least_one,
-            metavar="N",
+            callback=budget_of,
+            metavar="N|auto",
             show_default=str(budget),
-            help=f"The largest number of templates that --select keeps{uncounted}.",
+            help=f"The largest number of templates that --select keeps{uncounted}. 'auto' tries many on instances that "
+            "are held out, and takes the smallest that is about as good as the best.",
         ),
         option(
             "--select-epochs",
@@ -80,10 +93,11 @@ def selection_of(job: Asked, default: int) -> Selection | None:
     """What chooses templates, if anything does; `default` is the budget if none was given."""
     if job["select"] is None:
         return None
-    from parsimon.selection import GroupLassoPath, InformationGain, Sparseptron
+    from parsimon.selection import GroupLassoPath, HeldOutBudget, InformationGain, Sparseptron
 
-    budget = job["budget"] or default
-    stages: dict[str, Selection] = {
+    by_itself = job["budget"] == "auto"
+    budget = default if by_itself else job["budget"] or default
+    stages: dict[str, Budgeted] = {
         "sparseptron": Sparseptron(
             budget,
             job["select_epochs"],
@@ -94,7 +108,8 @@ def selection_of(job: Asked, default: int) -> Selection | None:
         "group-lasso": GroupLassoPath(budget),
         "information-gain": InformationGain(budget),
     }
-    return stages[job["select"]]
+    chosen = stages[job["select"]]
+    return HeldOutBudget(chosen, seed=job["random_state"]) if by_itself else chosen
 
 
 def check_selection(job: Asked, names: Iterable[str]) -> None:

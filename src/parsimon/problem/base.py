@@ -12,6 +12,7 @@ returns an object of its own, or ``None`` if the data does not allow it:
 | `HasCumulativeL1` | `cumulative_online()` | SGD with a cumulative L1 penalty              |
 | `HasBlocks`       | `blocks()`            | block coordinate descent                      |
 
+`HasHeldOut` cuts a problem in two, for selections that choose how much to keep by what they have not seen.
 `HasExpectedCosts` has two methods of its own, for the bounds of smoothed hinge losses.
 """
 
@@ -224,6 +225,19 @@ class HasExpectedCosts(Protocol):
 
     def log_outputs(self) -> float:
         """Σ weight · log |outputs| over instances."""
+        ...
+
+
+@runtime_checkable
+class HasHeldOut(Protocol):
+    """A problem of which some instances can be held out, to count the mistakes on them."""
+
+    def held_out(self, share: float, seed: int) -> tuple[Problem, HasHeldOut]:
+        """The problem of most instances, and that of the others: about this share of all, drawn at random."""
+        ...
+
+    def mistakes(self, weights: Weights) -> Array:
+        """The number of wrong labels (states, heads) in every instance's best output."""
         ...
 
 

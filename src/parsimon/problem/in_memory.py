@@ -59,6 +59,10 @@ from parsimon.weights import Weights
 
 Result = TypeVar("Result")
 AT_ONCE = 1 << 26  # numbers in the gradients of batches that are worked on at the same time: 512 MB
+FEWEST_TO_SPLIT, PIECES = (
+    20,
+    200,
+)  # instances of which some can be held out, and how many pieces they are cut into
 PIECE = 1 << 20  # features compared with their thresholds at a time: no second array as long as the gradient
 
 
@@ -400,6 +404,30 @@ class InMemoryProblem(BaseProblem):
         return [replace(self, batches=(batch,)) for batch in _cut(self.batches, most)]
 
     # --- what only some solvers need ---
+
+    def held_out(self, share: float, seed: int) -> tuple[InMemoryProblem, InMemoryProblem]:
+        """Instances are drawn in pieces, at most some hundred, so that batches do not become too small."""
+        if self.n_instances < FEWEST_TO_SPLIT:
+            raise ParsimonError(
+                f"there are {self.n_instances} instances, too few to hold any out; it takes {FEWEST_TO_SPLIT}."
+            )
+        pieces = list(_cut(self.batches, max(1, self.n_instances // PIECES)))
+        aside = np.zeros(len(pieces), bool)
+        n = min(max(1, round(share * len(pieces))), len(pieces) - 1)
+        aside[np.random.default_rng(seed).permutation(len(pieces))[:n]] = True
+        learnt, held = (
+            [each for each, out in zip(pieces, aside, strict=True) if bool(out) is held]
+            for held in (False, True)
+        )
+        return replace(self, batches=tuple(learnt)), replace(self, batches=tuple(held))
+
+    def mistakes(self, weights: Weights) -> Array:
+        """Wrong labels of every instance."""
+        found = [
+            batch.structure.cost(batch.gold, output, 1.0)
+            for batch, output in zip(self.batches, self.predict(weights), strict=True)
+        ]
+        return np.concatenate(found)
 
     def margins(self) -> MarginInstances | None:
         """Its instances, if their designs compare outputs."""

@@ -154,6 +154,7 @@ def summary_facts(
         pairs.append(("templates by", training["selection"]["name"] + (", best first:" if scores else "")))
         if scores:
             pairs += [("", f"{score:10.4g}  {name}") for name, score in training["selection"]["templates"]]
+        pairs += selection_facts(training["selection"])
     if training.get("growth"):
         from parsimon.selection.growth import GrownStage
 
@@ -166,6 +167,20 @@ def summary_facts(
         pairs.append(("support", f"{training['support']:,} support outputs"))
     if training.get("status"):
         pairs.append(("status", training["status"]))
+    return pairs
+
+
+def selection_facts(selection: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a first stage has left, and how its budget was chosen."""
+    pairs = []
+    if selection.get("tried"):
+        tried = (
+            f"{each['budget']}: {each['mistakes']:,.0f} (± {each['error']:,.0f})"
+            for each in selection["tried"]
+        )
+        pairs.append(("budgets tried", f"held-out mistakes {', '.join(tried)}"))
+    if selection.get("features") is not None:
+        pairs.append(("second stage", f"with the {selection['features']:,} features that the first one left"))
     return pairs
 
 

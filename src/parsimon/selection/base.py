@@ -36,6 +36,18 @@ class Candidates:
 
 
 @dataclass(frozen=True)
+class Tried:
+    """A budget that was tried on instances that had been held out."""
+
+    budget: int
+    mistakes: float
+    error: float  # the standard error of the difference from the fewest mistakes
+
+
+TRIED = record({"budget": count, "mistakes": number, "error": number}, closed=True)
+
+
+@dataclass(frozen=True)
 class Selected:
     """What was chosen."""
 
@@ -43,9 +55,8 @@ class Selected:
     kept: BoolArray  # of every template
     score: Array  # what they were ranked by: a norm, or bits
     history: list[Event] = field(default_factory=list)
-    features: IntArray | None = (
-        None  # those with a weight, and biases, ascending; None if no weights were learnt
-    )
+    features: IntArray | None = None  # those with a weight, and biases, ascending, if weights were learnt
+    tried: list[Tried] = field(default_factory=list)  # budgets, ascending, if there was a choice
 
     @property
     def order(self) -> list[tuple[str, float]]:
@@ -62,6 +73,7 @@ class Selected:
             "score": self.score.tolist(),
             "history": history,
             "features": None if self.features is None else self.features.tolist(),
+            "tried": [asdict(each) for each in self.tried],
         }
 
     @classmethod
@@ -76,7 +88,8 @@ class Selected:
             features = np.array(features, np.int64)
             if np.any(np.diff(features) <= 0):
                 raise ValueError("its features do not ascend")
-        return cls(checked["names"], kept, score, checked["history"], features)
+        tried = [Tried(**each) for each in checked["tried"]]
+        return cls(checked["names"], kept, score, checked["history"], features, tried)
 
 
 SELECTED = record(
@@ -86,6 +99,7 @@ SELECTED = record(
         "score": list_of(number),
         "history": list_of(Event.from_dict),
         "features": optional(list_of(count)),
+        "tried": list_of(TRIED),
     },
     closed=True,
 )
@@ -94,11 +108,29 @@ SELECTED = record(
 class Selection(Protocol):
     """A way of choosing templates, and perhaps features."""
 
-    name: ClassVar[str]
-    weighs_features: ClassVar[bool]  # whether it learns weights, and so knows which features it has left
+    @property
+    def name(self) -> str:
+        """As users know it."""
+        ...
+
+    @property
+    def weighs_features(self) -> bool:
+        """Whether it learns weights, and so knows which features it has left."""
+        ...
 
     def select(self, candidates: Candidates, monitor: Monitor) -> Selected:
         """Chooses."""
+        ...
+
+
+class Budgeted(Selection, Protocol):
+    """A selection, a dataclass, that keeps so many templates at most."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def budget(self) -> int:
+        """How many."""
         ...
 
 
@@ -118,6 +150,14 @@ def template_norms(features: FeatureTable, weights: Weights) -> Array:
         attribute, _ = rows.describe(numbers)
         squares += np.bincount(templates[attribute], weights=values**2, minlength=len(squares))
     return np.sqrt(squares)
+
+
+def features_of_templates(features: FeatureTable, kept: BoolArray) -> IntArray:
+    """All features of some templates, ascending."""
+    found = []
+    for owner, starts in zip(features.template_of_attributes(), features.starts(), strict=True):
+        found.append(starts[0] + np.flatnonzero(np.repeat(kept[owner], np.diff(starts))))
+    return np.concatenate(found).astype(np.int64)
 
 
 def always_kept(features: FeatureTable) -> BoolArray:

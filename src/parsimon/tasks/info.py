@@ -28,9 +28,10 @@ HISTORY = list_of(
         },
     )
 )
+TRIED = record({"budget": count, "mistakes": number, "error": number})
 SELECTION = record(
     {"name": line, "templates": list_of(tuple_of(text, number))},
-    {"instantiated": size, "history": HISTORY, "features": size},
+    {"instantiated": size, "history": HISTORY, "features": size, "tried": list_of(TRIED)},
 )
 SHARED: Mapping[str, Form] = {
     "loss": setting,

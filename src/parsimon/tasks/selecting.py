@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from parsimon.arrays import IntArray
@@ -62,6 +63,7 @@ def described_selection(selection: Selection, selected: Selected, features: int 
         "name": selection.name,
         "templates": [[name, round(score, 6)] for name, score in selected.order if score > 0],
         "features": features,
+        "tried": [asdict(each) for each in selected.tried],
         "instantiated": max((n for event in selected.history for n in event.instantiated), default=None),
         "history": thin_history(selected.history),
     }

@@ -294,7 +294,7 @@ def ranked(model: ParserModel, treebank: Treebank, job: Asked) -> Iterator[bytes
 
 def summary_facts(model: ParserModel, name: str, size: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a parser is, and how it was trained."""
-    from parsimon.report.tables import ending_facts, file_size, of
+    from parsimon.report.tables import ending_facts, file_size, of, selection_facts
 
     training = model.info
     pairs = [
@@ -318,4 +318,5 @@ def summary_facts(model: ParserModel, name: str, size: Mapping[str, Any]) -> lis
     if training.get("selection"):
         chosen = training["selection"]
         pairs.append(("templates by", f"{chosen['name']}, {len(chosen['templates'])} with a score"))
+        pairs += selection_facts(chosen)
     return [*pairs, *ending_facts(training)]
