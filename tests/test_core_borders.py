@@ -400,6 +400,11 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("the step is not finite", lambda: online().run(longs(0), 1, 1.0, True, np.nan)),
     ("a pull is towards zero", lambda: online().pull_rows(np.inf, np.ones(2, bool))),
     ("a pull is towards zero", lambda: online().pull_weights(np.inf, np.ones(2, bool))),
+    ("a limit of what is dropped must be zero or more", lambda: online().drop_rows(np.nan, np.ones(2, bool))),
+    (
+        "a limit of what is dropped must be zero or more",
+        lambda: online().drop_weights(-1.0, np.ones(2, bool)),
+    ),
     ("a number of the state is not finite", lambda: online().restore(*with_state(1, 0, np.nan))),
     ("a number of the state is not finite", lambda: online().restore(*with_state(3, 0, np.inf))),
     ("the number of rounds is out of range", lambda: online().restore(*with_state(4, -4, -1))),

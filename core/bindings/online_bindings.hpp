@@ -152,6 +152,20 @@ void bind_online(nb::class_<Learner>& learner_class) {
                 learner.weights().pull_entries(by, chosen_blocks(learner, blocks).data());
             },
             "by"_a, "blocks"_a)
+        .def(
+            "drop_rows",
+            [](Learner& learner, double limit, const In<bool>& blocks) {
+                require(limit >= 0, "a limit of what is dropped must be zero or more");
+                learner.weights().drop_rows(limit, chosen_blocks(learner, blocks).data());
+            },
+            "limit"_a, "blocks"_a)
+        .def(
+            "drop_weights",
+            [](Learner& learner, double limit, const In<bool>& blocks) {
+                require(limit >= 0, "a limit of what is dropped must be zero or more");
+                learner.weights().drop_entries(limit, chosen_blocks(learner, blocks).data());
+            },
+            "limit"_a, "blocks"_a)
         .def("forget_average", [](Learner& learner) { learner.weights().forget_average(); })
         .def("settle", [](Learner& learner) { learner.weights().apply_all_pulls(); })
         .def(

@@ -177,6 +177,18 @@ class OnlineWeights {
             if (chosen[b]) blocks_[b].pull_on_entries += by / blocks_[b].scale;
     }
 
+    // Drops every row whose norm, or every single weight whose |w|, is at most a limit, in the given blocks.
+    void drop_rows(double limit, const char* chosen) {
+        drop(chosen, [&](int p, const TouchedRows::Head& head, const WeightEntry&) {
+            return blocks_[head.block].scale * row_norm(parts_[p], head) <= limit;
+        });
+    }
+    void drop_entries(double limit, const char* chosen) {
+        drop(chosen, [&](int, const TouchedRows::Head& head, const WeightEntry& entry) {
+            return blocks_[head.block].scale * std::abs(entry.value) <= limit;
+        });
+    }
+
     // Applies all pulls that are still to come, and frees what has become zero.
     void apply_all_pulls() {
         if (!any_pulled_) return;
@@ -286,6 +298,24 @@ class OnlineWeights {
         block.squared_norm += value * value - entry.value * entry.value;
         entry.value = value;
         parts_[p].copy_single(a, value);
+    }
+
+    // Drops the weights of the given blocks that are small enough, as each looks before any weight of its row goes.
+    template <class IsSmall>
+    void drop(const char* chosen, IsSmall&& is_small) {
+        apply_all_pulls();
+        std::vector<char> small;
+        for (int p = 0; p < 2; ++p)
+            for (int64_t a = 0; a < parts_[p].n_attributes(); ++a) {
+                const auto& head = parts_[p].head(a);
+                if (!head.n || !chosen[head.block]) continue;
+                WeightEntry* row = parts_[p].entries(head);
+                small.assign(head.n, 0);
+                for (uint32_t k = 0; k < head.n; ++k) small[k] = is_small(p, head, row[k]);
+                for (uint32_t k = 0; k < head.n; ++k)
+                    if (small[k]) set(p, a, row[k], blocks_[head.block], 0.0);
+                parts_[p].filter(a, [](const WeightEntry& entry) { return entry.value != 0; });
+            }
     }
 
     double row_norm(TouchedRows& part, const TouchedRows::Head& head) {

@@ -472,6 +472,12 @@ class OnlineChain:
     def pull_weights(self, by: float, blocks: _Bool) -> None:
         """Takes that much from every weight, when it next fires."""
 
+    def drop_rows(self, limit: float, blocks: _Bool) -> None:
+        """Drops the rows whose norm is at most that, in the blocks marked."""
+
+    def drop_weights(self, limit: float, blocks: _Bool) -> None:
+        """Drops the weights that are at most that in absolute value, in the blocks marked."""
+
     def forget_average(self) -> None:
         """Averages are over the rounds from here on."""
 
@@ -591,6 +597,12 @@ class OnlineArcs:
 
     def pull_weights(self, by: float, blocks: _Bool) -> None:
         """Takes that much from every weight, when it next fires."""
+
+    def drop_rows(self, limit: float, blocks: _Bool) -> None:
+        """Drops the rows whose norm is at most that, in the blocks marked."""
+
+    def drop_weights(self, limit: float, blocks: _Bool) -> None:
+        """Drops the weights that are at most that in absolute value, in the blocks marked."""
 
     def forget_average(self) -> None:
         """Averages are over the rounds from here on."""

@@ -9,7 +9,7 @@ import pytest
 
 from parsimon.penalties import GroupLasso, TreeLasso
 from parsimon.penalties.groups import Groups
-from parsimon.solvers.online_groups import Blocks, WholeBlocks
+from parsimon.solvers.online_groups import AttributeRows, Blocks, SingleWeights, WholeBlocks
 
 
 def test_blocks_are_told_apart_by_groups_and_by_who_is_penalised() -> None:
@@ -67,6 +67,24 @@ def test_survivors_need_not_be_shrunk() -> None:
     assert learner.w.tolist() == [0.0, 0.0, *w[2:]]
     device.soften(learner, np.array([0.0, 2.6]), shrink=False)  # type: ignore[arg-type]
     assert learner.w.tolist() == [0.0] * 7 + [7.0]
+
+
+class Calls:
+    """A learner that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, float]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda by, blocks: self.told.append((name, by))
+
+
+@pytest.mark.parametrize(("kind", "what"), [(AttributeRows, "rows"), (SingleWeights, "weights")])
+def test_many_small_groups_are_dropped_or_pulled(kind: Any, what: str) -> None:
+    device, learner = kind(np.ones(4, bool), 2.0), Calls()
+    device.soften(learner, 0.5)
+    device.soften(learner, 0.5, shrink=False)
+    assert learner.told == [(f"pull_{what}", 1.0), (f"drop_{what}", 1.0)]
 
 
 def test_groups_are_made_of_blocks() -> None:

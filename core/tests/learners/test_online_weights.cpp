@@ -93,6 +93,29 @@ TEST("averages are those of a plain vector") {
     for (const auto& [feature, value] : found) CHECK_NEAR(value, total[feature] / 300, 1e-9);
 }
 
+TEST("small rows and small weights are dropped, and the others stay as they are") {
+    const std::vector<int32_t> block = {0, 0, 1};
+    const std::vector<char> first = {1, 0};
+    const auto made = [&] {
+        OnlineWeights weights = in_blocks(block, 2, 2);
+        weights.add(0, 0, 0, 3.0);
+        weights.add(0, 0, 1, 4.0);  // a row of norm 5
+        weights.add(0, 1, 0, 1.0);
+        weights.add(0, 2, 1, 0.5);
+        const double factors[] = {2.0, 1.0};
+        weights.scale(factors);
+        return weights;
+    };
+    OnlineWeights rows = made();
+    rows.drop_rows(2.0, first.data());
+    CHECK((as_map(rows) == std::map<int64_t, double>{{0, 6.0}, {1, 8.0}, {5, 0.5}}));
+    OnlineWeights entries = made();
+    entries.drop_entries(6.0, first.data());
+    CHECK((as_map(entries) == std::map<int64_t, double>{{1, 8.0}, {5, 0.5}}));
+    CHECK_NEAR(entries.norms()[0], 8.0, 1e-12);
+    CHECK_NEAR(entries.running_norms()[0], 8.0, 1e-12);
+}
+
 TEST("weights go on from a state as if there had been no break") {
     const std::vector<int32_t> block = {0, 0, 1, 1, 2};
     const std::vector<char> chosen = {1, 0, 1};

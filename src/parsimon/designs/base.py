@@ -212,6 +212,14 @@ class OnlineLearner(Protocol):
         """Takes that much from every weight, when it next fires."""
         ...
 
+    def drop_rows(self, limit: float, blocks: BoolArray) -> None:
+        """Drops the rows whose norm is at most that, in the blocks marked."""
+        ...
+
+    def drop_weights(self, limit: float, blocks: BoolArray) -> None:
+        """Drops the weights that are at most that in absolute value, in the blocks marked."""
+        ...
+
     def forget_average(self) -> None:
         """Averages are over the rounds from here on."""
         ...

@@ -145,7 +145,7 @@ class WholeBlocks:
 
 @dataclass(frozen=True)
 class AttributeRows:
-    """Many small groups: the row of every attribute, in the blocks marked. Thresholds are applied late."""
+    """Many small groups: the row of every attribute, in the blocks marked. Rows that shrink do so late."""
 
     marked: BoolArray
     weight: float = 1.0
@@ -155,8 +155,10 @@ class AttributeRows:
         return learner.row_norms(self.marked)
 
     def soften(self, learner: OnlineLearner, threshold: float | Array, shrink: bool = True) -> None:
-        """Puts the threshold off until a row fires."""
-        learner.pull_rows(float(np.max(threshold)) * self.weight, self.marked)
+        """Drops small rows at once, or puts the threshold off until a row fires."""
+        (learner.pull_rows if shrink else learner.drop_rows)(
+            float(np.max(threshold)) * self.weight, self.marked
+        )
 
 
 @dataclass(frozen=True)
@@ -171,5 +173,6 @@ class SingleWeights:
         return learner.magnitudes(self.marked)
 
     def soften(self, learner: OnlineLearner, threshold: float | Array, shrink: bool = True) -> None:
-        """Puts the threshold off until the weight fires."""
-        learner.pull_weights(float(np.max(threshold)) * self.weight, self.marked)
+        """Drops small weights at once, or puts the threshold off until the weight fires."""
+        soften = learner.pull_weights if shrink else learner.drop_weights
+        soften(float(np.max(threshold)) * self.weight, self.marked)

@@ -401,6 +401,8 @@ ONLINE: Script = [
     (".scale", [reals(0.5, 0.9)]),
     (".pull_rows", [0.1, np.ones(2, bool)]),
     (".pull_weights", [0.1, np.ones(2, bool)]),
+    (".drop_rows", [0.1, np.ones(2, bool)]),
+    (".drop_weights", [0.1, np.ones(2, bool)]),
     (".norms", [False]),
     (".norms", [True]),
     (".row_norms", [np.ones(2, bool)]),
