@@ -39,6 +39,7 @@ void bind_planes(nb::module_& m) {
                 require(row(p) >= 0 && row(p) < map.rows().size() && plus(p) < map.features().width
                             && minus(p) < map.features().width,
                         "a part is out of range");
+            map.rows();  // made under the lock
             SparseVectors out;
             {
                 nb::gil_scoped_release free;

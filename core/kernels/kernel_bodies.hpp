@@ -4,6 +4,7 @@
 #include "kernels/exp_body.hpp"
 #include "kernels/lanes_body.hpp"
 #include "kernels/outer_sums_body.hpp"
+#include "kernels/dense_columns_body.hpp"
 #include "kernels/linear_map_body.hpp"
 #include "kernels/semiring_body.hpp"
 #include "chains/pair_table_body.hpp"
@@ -27,6 +28,9 @@ constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
                         scores,
                         scores_from_rows,
                         pullback,
+                        column_dots,
+                        add_columns,
+                        multiply,
                         chain_marginals,
                         chain_variances,
                         chain_score,

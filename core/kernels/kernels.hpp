@@ -38,6 +38,10 @@ struct Kernels {
     void (*scores_from_rows)(const LinearMap&, const double* w, const WeightRows& whole, double* out, int threads);
     // out[feature] += Σ value · mu[row][c], or value² where `squared`.
     void (*pullback)(const LinearMap&, const double* mu, double* out, bool squared, int threads);
+    // Columns without gaps: their products with v; out += Σ by · column; and out = a ∘ b.
+    void (*column_dots)(const double* const* columns, int64_t n_columns, int64_t n, const double* v, double* out);
+    void (*add_columns)(const double* const* columns, const double* by, int64_t n_columns, int64_t n, double* out);
+    void (*multiply)(const double* a, const double* b, int64_t n, double* out);
 
     // log Z per sequence; node marginals [T][Y], pair marginals summed by kind [K][Y][Y] and those of single pairs
     // summed by row [E]. node_out may be the same array as node. Scratch: [T][padded Y], twice, unless there is a

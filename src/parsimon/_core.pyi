@@ -201,6 +201,10 @@ class LinearMap:
     def __init__(
         self, start: _Integers, index: _Integers, value: _Float64 | None, features: FeatureRows
     ) -> None: ...
+    @staticmethod
+    def dense(columns: _Float64) -> LinearMap:
+        """A matrix without gaps, by columns, which is kept as it is; one column of scores."""
+
     @property
     def n_rows(self) -> int: ...
     @property
