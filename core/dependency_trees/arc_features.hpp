@@ -15,16 +15,6 @@
 
 namespace parsimon {
 
-// Cuts the sentences first … last − 1 into pieces with so few arcs that what a visitor keeps of them stays in the
-// cache.
-inline std::vector<int64_t> arc_pieces(const ArcSentences& sentences, int64_t first, int64_t last) {
-    const auto& arcs = sentences.arcs();
-    auto cuts =
-        balanced_cuts(arcs.data() + first, last - first, std::max<int64_t>(16, (arcs[last] - arcs[first]) >> 14));
-    for (int64_t& cut : cuts) cut += first;
-    return cuts;
-}
-
 // scores = Φ w of the sentences first … last − 1, laid end to end; −∞ for arcs that are not looked at.
 inline void arc_scores(const ArcDictionary& dictionary, const ArcSentences& sentences, int64_t first, int64_t last,
                        const double* w, double* out, int threads) {

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from parsimon._core import ArcSentences
+from parsimon._core import ArcScorer, ArcSentences
 from parsimon.arrays import Array, IntArray
 from parsimon.data.treebanks import Treebank
-from parsimon.designs.arcs import build_arcs
+from parsimon.designs.arcs import build_arcs, score_arcs
 from parsimon.designs.feature_index import FeatureIndex
 from parsimon.features.arc_features import ArcFeatures
 from parsimon.features.arc_presets import arc_preset
@@ -48,6 +49,11 @@ class FirstPass:
         assert isinstance(space, ArcFeatures)
         return space
 
+    @cached_property
+    def scorer(self) -> ArcScorer:
+        """Its weights, laid out for scoring."""
+        return self.space.scorer(self.arcs.weights)
+
     def leave(self, treebank: Treebank, sentences: ArcSentences, threads: int = 1) -> ArcSentences:
         """The sentences with the arcs that are left."""
         starts: list[IntArray] = [np.zeros(1, np.int64)]
@@ -62,17 +68,11 @@ class FirstPass:
 
     def scored(self, treebank: Treebank, threads: int = 1) -> Iterator[tuple[slice, Arborescence, ArcParts]]:
         """Which tokens, their trees, and the scores of all arcs, some sentences at a time."""
-        found = self.space.observe(treebank)
-        built = build_arcs(
-            self.space.dictionary,
-            found,
-            treebank.lengths,
-            projective=False,
-            single_root=False,
-            threads=threads,
-        )
-        for _, tokens, design, trees in built:
-            yield tokens, trees, design.scores(self.arcs.weights)
+        found, lengths = self.space.observe(treebank), treebank.lengths
+        for _, tokens, trees, scores in score_arcs(
+            self.scorer, found, lengths, projective=False, single_root=False, threads=threads
+        ):
+            yield tokens, trees, scores
 
 
 @dataclass(frozen=True)
