@@ -197,12 +197,9 @@ class ArcRange {
     std::vector<Between> between_;    // by column
 };
 
-// Cuts the sentences first … last − 1 into pieces with so few arcs that what a visitor keeps of them stays in the
-// cache.
-inline std::vector<int64_t> arc_pieces(const ArcSentences& sentences, int64_t first, int64_t last) {
-    const auto& arcs = sentences.arcs();
-    auto cuts =
-        balanced_cuts(arcs.data() + first, last - first, std::max<int64_t>(16, (arcs[last] - arcs[first]) >> 14));
+// Cuts the sentences first … last − 1 into so many pieces, with about equally many arcs.
+inline std::vector<int64_t> arc_pieces(const ArcSentences& sentences, int64_t first, int64_t last, int64_t pieces) {
+    auto cuts = balanced_cuts(sentences.arcs().data() + first, last - first, pieces);
     for (int64_t& cut : cuts) cut += first;
     return cuts;
 }

@@ -245,7 +245,9 @@ class ArcScorer::Work {
 inline void ArcScorer::scores(const ArcSentences& sentences, int64_t first, int64_t last, double* out,
                               int threads) const {
     const auto& arcs = sentences.arcs();
-    const auto cuts = arc_pieces(sentences, first, last);
+    // Large pieces, for every one of them brings all tables into the cache.
+    const int64_t least = threads > 1 ? 4 * threads : 1;
+    const auto cuts = arc_pieces(sentences, first, last, std::max(least, sentences.looked_at(first, last) >> 17));
     parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
         double* scores = out + arcs[cuts[piece]] - arcs[first];
         std::fill(scores, out + arcs[cuts[piece + 1]] - arcs[first], sentences.all_arcs() ? 0.0 : no_tree);

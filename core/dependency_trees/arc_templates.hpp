@@ -53,6 +53,11 @@ class ArcSentences {
         return {heads_.data() + head_start_[token], heads_.data() + head_start_[token + 1]};
     }
 
+    // How many arcs of the sentences first … last − 1 are looked at.
+    int64_t looked_at(int64_t first, int64_t last) const {
+        return all_arcs() ? arcs_[last] - arcs_[first] : head_start_[offsets_[last]] - head_start_[offsets_[first]];
+    }
+
     // The values at a place in a sentence: 0 is the root, tokens count from 1.
     std::span<const int32_t> values(int32_t column, int64_t i, int32_t place) const {
         static constexpr int32_t edge[] = {root, before, after};

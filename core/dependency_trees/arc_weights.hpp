@@ -95,10 +95,12 @@ class ArcWeights {
         }
     }
 
+    // Both places are computed, because which of them it is cannot be predicted.
     int32_t cell(const Slot& slot, int32_t code) const {
-        const uint32_t differ = slot.word & code_mask, bit = 1u << code;
-        if (differ & bit) return slot.first + n_shared_ + std::popcount(differ & (bit - 1));
-        return slot.first + (n_shared_ == 2) * (code / ArcLengths::n);
+        const auto differ = static_cast<uint32_t>(slot.word & code_mask), bit = 1u << code;
+        const int32_t own = n_shared_ + std::popcount(differ & (bit - 1));
+        const int32_t shared = (n_shared_ >> 1) & static_cast<int32_t>(code >= ArcLengths::n);
+        return slot.first + (differ & bit ? own : shared);
     }
 
     // Makes slots for all ends, and numbers them: the row of every attribute, which is the `first` of its slot for now.
