@@ -74,8 +74,7 @@ void check_values(const std::vector<ArcTemplate>& templates, const In<int64_t>& 
     int64_t needed = 0;
     for (size_t t = 0; t < templates.size(); ++t) {
         require(counts(t) >= 0 && counts(t) < int64_t{1} << 31, "counts must not be negative");
-        require(counts(t) <= 1 || templates[t].n_tests() > 0,
-                "a template without tests has one attribute at most");
+        require(counts(t) <= 1 || templates[t].n_tests() > 0, "a template without tests has one attribute at most");
         needed += counts(t) * templates[t].n_tests();
     }
     require(needed == static_cast<int64_t>(values.size()), "one value a test of every attribute");

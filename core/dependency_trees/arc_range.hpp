@@ -1,5 +1,5 @@
-// The arcs of some sentences that lie next to each other, and what templates share of them: the keys of their ends and of
-// what is between.
+// The arcs of some sentences that lie next to each other, and what templates share of them: the keys of their ends and
+// of what is between.
 #pragma once
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "base/threads.hpp"
@@ -25,7 +25,6 @@ class ArcScorer {
               const double* weights, const std::vector<bool>& many, int threads)
         : n_columns_(static_cast<int64_t>(many.size())) {
         find_sets(templates, counts, values, many);
-        for (size_t t = 0; t < templates.size(); ++t) group_of(templates[t], set_of(templates[t], many));
         gather(templates, counts, values, weights, many, threads);
     }
 
@@ -38,8 +37,8 @@ class ArcScorer {
     // Templates that look at the same ends and the same set.
     struct Group {
         int32_t side[2];
-        int32_t between;   // a column whose values are looked up one by one; −1 for none
-        int32_t set;       // −1 for none
+        int32_t between;  // a column whose values are looked up one by one; −1 for none
+        int32_t set;      // −1 for none
         ArcWeights table;
     };
 
@@ -61,13 +60,15 @@ class ArcScorer {
         return (set.place ? t.side[0].size() : 0) + (std::find(side.begin(), side.end(), set.test) - side.begin());
     }
 
+    // The sets that templates ask for, without those of too many members: their values are looked up one by one.
     void find_sets(const std::vector<ArcTemplate>& templates, const int64_t* counts, const int32_t* values,
                    const std::vector<bool>& many) {
         for (size_t t = 0; t < templates.size(); ++t) {
             const ArcTemplate& what = templates[t];
             const ArcSetTest wanted_set = wanted(what, many);
             if (wanted_set.any()) {
-                auto at = std::find_if(sets_.begin(), sets_.end(), [&](const ArcSet& s) { return s.what() == wanted_set; });
+                auto at =
+                    std::find_if(sets_.begin(), sets_.end(), [&](const ArcSet& s) { return s.what() == wanted_set; });
                 if (at == sets_.end()) at = sets_.insert(sets_.end(), ArcSet(wanted_set));
                 const size_t place = place_in(what, wanted_set);
                 for (int64_t k = 0; k < counts[t]; ++k) at->add(values[k * what.n_tests() + place]);
@@ -94,6 +95,7 @@ class ArcScorer {
         return out;
     }
 
+    // The number of the group that a template belongs to, which is made if there is none yet.
     int32_t group_of(const ArcTemplate& t, int32_t set) {
         const ArcTemplate ends = without(t, set);
         Group group{{sides_.number(0, ends.side[0]), sides_.number(1, ends.side[1])}, ends.between, set, {}};
@@ -105,6 +107,7 @@ class ArcScorer {
         return static_cast<int32_t>(groups_.size()) - 1;
     }
 
+    // Makes the groups, and their tables of the attributes of their templates.
     void gather(const std::vector<ArcTemplate>& templates, const int64_t* counts, const int32_t* values,
                 const double* weights, const std::vector<bool>& many, int threads) {
         struct Range {
@@ -112,10 +115,12 @@ class ArcScorer {
             const double* weights;
         };
         std::vector<Range> of(templates.size());
-        std::vector<std::vector<size_t>> members(groups_.size());
+        std::vector<std::vector<size_t>> members;  // the templates of each group
         for (size_t t = 0; t < templates.size(); ++t) {
             of[t] = {values, weights};
-            members[group_of(templates[t], set_of(templates[t], many))].push_back(t);
+            const int32_t group = group_of(templates[t], set_of(templates[t], many));
+            members.resize(groups_.size());
+            members[group].push_back(t);
             values += counts[t] * templates[t].n_tests();
             weights += counts[t];
         }
@@ -128,6 +133,7 @@ class ArcScorer {
         std::erase_if(groups_, [](const Group& group) { return group.table.empty(); });
     }
 
+    // Appends those of one template.
     void add_attributes(const ArcTemplate& t, int32_t set, int64_t count, const int32_t* values, const double* weights,
                         std::vector<WeightedArcAttribute>& out) const {
         ArcTemplate ends = without(t, set);
@@ -136,7 +142,8 @@ class ArcScorer {
         std::vector<int32_t> left(ArcTemplate::most_tests + 2);
         for (int64_t k = 0; k < count; ++k, values += t.n_tests()) {
             std::copy(values, values + place, left.begin());
-            if (set >= 0) std::copy(values + place + 1, values + t.n_tests(), left.begin() + static_cast<int64_t>(place));
+            if (set >= 0)
+                std::copy(values + place + 1, values + t.n_tests(), left.begin() + static_cast<int64_t>(place));
             const bool code = t.direction || t.length;
             out.push_back({arc_key::of(ends, left.data()), weights[k], code ? values[t.n_tests() - 1] : 0, t.direction,
                            t.length, set >= 0 ? sets_[set].member(values[place]) : uint8_t{0}});
@@ -171,7 +178,8 @@ class ArcScorer::Work {
             keys[s] = &range_.keys(s, group.side[s]);
             alone[s] = scorer_.sides_.each[1 - s][group.side[1 - s]].empty();
         }
-        if (group.between < 0 && group.set < 0 && (alone[0] || alone[1])) return of_tokens(group, alone[1], *keys[alone[1]]);
+        if (group.between < 0 && group.set < 0 && (alone[0] || alone[1]))
+            return of_tokens(group, alone[1], *keys[alone[1]]);
         of_arcs(group, *keys[0], *keys[1]);
     }
 
@@ -192,7 +200,8 @@ class ArcScorer::Work {
     void of_tokens(const Group& group, int s, const ArcRange::Keys& keys) {
         for (int32_t p = 0; p < range_.n_places(); ++p)
             for (int32_t k = keys.begin(p); range_.codes(s, p) && k < keys.end(p); ++k)
-                kernels().add_token_sums(group.table, keys.key[k], range_.codes(s, p), &token_sum_[s][token_cell(p, 0)]);
+                kernels().add_token_sums(group.table, keys.key[k], range_.codes(s, p),
+                                         &token_sum_[s][token_cell(p, 0)]);
     }
 
     void of_arcs(const Group& group, const ArcRange::Keys& head, const ArcRange::Keys& modifier) {
@@ -235,7 +244,7 @@ class ArcScorer::Work {
     const ArcSentences& sentences_;
     ArcRange range_;
     std::vector<std::vector<uint64_t>> sets_;  // by set and arc
-    std::vector<int32_t> code_;  // by arc
+    std::vector<int32_t> code_;                // by arc
     std::vector<double> arc_sum_, token_sum_[2];
     int32_t pending_ = 0;
     uint64_t key_[most];

@@ -107,8 +107,7 @@ class ArcVisitor : public ArcRange {
         const int32_t cells = ArcTokenCells::first(what.direction, what.length);
         for (int32_t p = 0; p < n_places(); ++p) {
             uint32_t seen = 0;  // as bits
-            for (uint32_t left = codes(s, p); left; left &= left - 1)
-                seen |= 1u << what.seen(std::countr_zero(left));
+            for (uint32_t left = codes(s, p); left; left &= left - 1) seen |= 1u << what.seen(std::countr_zero(left));
             for (int32_t k = keys.begin(p); k < keys.end(p); ++k)
                 for (uint32_t left = seen; left; left &= left - 1) {
                     const int32_t c = std::countr_zero(left);

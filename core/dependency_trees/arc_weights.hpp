@@ -15,7 +15,7 @@ namespace parsimon {
 struct WeightedArcAttribute {
     uint64_t ends;  // the key of its ends
     double weight;
-    int32_t seen;   // what its template sees of the code of an arc
+    int32_t seen;  // what its template sees of the code of an arc
     bool direction, length;
     uint8_t member;  // which member of a set it asks for (see ArcSets), where there is one
 };
@@ -138,7 +138,8 @@ class ArcWeights {
         slot.word |= differ;
         slot.first = static_cast<int32_t>(sets ? members_.size() : sums_.size());
         for (int32_t direction = 0; direction < n_shared_; ++direction)
-            add_cell(begin, end, sets, [&](const auto& a) { return !a.length && (!a.direction || a.seen == direction); });
+            add_cell(begin, end, sets,
+                     [&](const auto& a) { return !a.length && (!a.direction || a.seen == direction); });
         for (; differ; differ &= differ - 1)
             add_cell(begin, end, sets, [&](const auto& a) { return fires(a, std::countr_zero(differ)); });
     }

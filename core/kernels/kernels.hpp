@@ -22,7 +22,7 @@ struct SeenTokens;
 struct SecondOrderShape;  // chains/second_order_shape.hpp
 struct SecondOrderScores;
 struct SecondOrderSums;
-class ArcWeights;        // dependency_trees/arc_weights.hpp
+class ArcWeights;  // dependency_trees/arc_weights.hpp
 struct ArcLookups;
 struct ScreenBatch;  // kernels/screening.hpp
 struct NodeScreenBatch;
@@ -95,8 +95,8 @@ struct Kernels {
     bool (*template_marginals)(const TemplateWeights&, const SeenTokens&, const LabelStep&, const int32_t* given,
                                double* out, double* log_z, int threads);
 
-    // What arcs score by the weights of templates that look at the same ends; and what the codes of a token's arcs score
-    // by those that look at the token alone.
+    // What arcs score by the weights of templates that look at the same ends; and what the codes of a token's arcs
+    // score by those that look at the token alone.
     void (*add_arc_sums)(const ArcWeights&, const ArcLookups&);
     void (*add_token_sums)(const ArcWeights&, uint64_t key, uint32_t codes, double* sums);
 

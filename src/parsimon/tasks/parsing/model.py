@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -59,6 +59,14 @@ class ParserModel:
     def scorer(self) -> ArcScorer:
         """The weights of arcs, laid out for scoring."""
         return self.space.scorer(self.weights)
+
+    def prepare(self) -> Self:
+        """Makes at once what the first sentence that is parsed would wait for; the same model."""
+        _ = self.scorer, self.first_pass and self.first_pass.scorer
+        if self.relations is not None:
+            assert isinstance(self.relations.space, ArcFeatures)
+            _ = self.relations.space.dictionary
+        return self
 
     def scored(
         self, treebank: Treebank, threads: int = 1, *, given_heads: bool = False

@@ -155,7 +155,9 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         if first is None:
             return None
         none = Weights.zeros(first.problem.n_features)
-        result = run.fit("first pass", first.solver(self.seed), first.problem, none, callbacks=(), needed=True)
+        result = run.fit(
+            "first pass", first.solver(self.seed), first.problem, none, callbacks=(), needed=True
+        )
         return first.first_pass(result.weights, self.n_threads)
 
     def _single_root(self, treebank: Treebank) -> bool:
