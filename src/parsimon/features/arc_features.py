@@ -82,7 +82,7 @@ class ArcFeatures:
     def scorer(self, weights: Array, threads: int = 1) -> ArcScorer:
         """What scores arcs by these weights of all attributes."""
         many = [column.many for column in self.templates.columns]
-        values = self._values(np.arange(self.n_node))
+        values = self._all_values()
         w = np.ascontiguousarray(weights, np.float64)
         return ArcScorer(*self.templates.encoded(), self.counts, values, w, many, threads)
 
@@ -129,6 +129,9 @@ class ArcFeatures:
         space.counts = counts.astype(np.int64)
         return space
 
+    def _all_values(self) -> IntArray:
+        return self._values(np.arange(self.n_node)) if self.values is None else self.values
+
     def _values(self, attributes: IntArray) -> IntArray:
         """The values of the tests of some attributes, concatenated."""
         if self.values is None:
@@ -152,7 +155,7 @@ class ArcFeatures:
         orders: list[IntArray] = [np.zeros(0, np.int64)]
         ordered: list[IntArray] = [np.zeros(0, np.int32)]
         counts = self.counts
-        tables = _tables(self.templates, counts, self._values(np.arange(self.n_node)))
+        tables = _tables(self.templates, counts, self._all_values())
         for first, table in zip(self.starts.tolist(), tables, strict=False):
             order = np.lexsort(table.T[::-1]) if table.size else np.arange(len(table))
             orders.append(first + order)
@@ -232,7 +235,7 @@ class ArcFeatures:
     def state(self) -> tuple[dict[str, Any], dict[str, Array | IntArray]]:
         """Templates as text; strings and the values of all attributes as arrays."""
         counts = self.counts
-        tables = _tables(self.templates, counts, self._values(np.arange(self.n_node)))
+        tables = _tables(self.templates, counts, self._all_values())
         text, start = self.strings.pack(np.arange(len(self.strings), dtype=np.int32))
         arrays: dict[str, Any] = {
             "strings.text": text,
