@@ -26,6 +26,7 @@ from fuzz.targets.core_scripts import (
     posterior,
     reals,
     rows,
+    scorer,
     sentences,
     step_map,
     template_weights,
@@ -430,6 +431,20 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
         "a template without tests has one attribute at most",
         lambda: core.ArcDictionary(longs(0, 0), np.zeros((0, 3), np.int32), longs(2**31 - 1), ints()),
     ),
+    (
+        "a template looks at a column that is not there",
+        lambda: core.ArcScorer(*ARC_TESTS, longs(2, 1), ints(3, 4, 5, 1), reals(1, 2, 3), [], 1),
+    ),
+    (
+        "one weight a feature",
+        lambda: core.ArcScorer(*ARC_TESTS, longs(2, 1), ints(3, 4, 5, 1), reals(1, 2), [False], 1),
+    ),
+    (
+        "a template looks at a column that is not there",
+        lambda: scorer([False, False]).scores(sentences(), 0, 2, zeros(18), 1),
+    ),
+    ("there are no such sentences", lambda: scorer().scores(sentences(), 1, 3, zeros(18), 1)),
+    ("one score an arc", lambda: scorer().scores(sentences(), 0, 2, zeros(17), 1)),
     (
         "the cut-off must be at least 1",
         lambda: core.ArcDictionary.supported(*ARC_TESTS, sentences(), ints(0, 1, 2, 0, 1), 0, 1),

@@ -22,6 +22,7 @@
 #include "kernels/tall_matrix_body.hpp"
 #include "kernels/quadratic_descent_body.hpp"
 #include "kernels/paired_rows_body.hpp"
+#include "dependency_trees/arc_sums_body.hpp"
 // clang-format on
 
 constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
@@ -52,6 +53,8 @@ constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
                         template_scores,
                         template_labels,
                         template_marginals,
+                        add_arc_sums,
+                        add_token_sums,
                         screen_pairs,
                         screen_nodes,
                         descend,

@@ -22,6 +22,8 @@ struct SeenTokens;
 struct SecondOrderShape;  // chains/second_order_shape.hpp
 struct SecondOrderScores;
 struct SecondOrderSums;
+class ArcWeights;  // dependency_trees/arc_weights.hpp
+struct ArcLookups;
 struct ScreenBatch;  // kernels/screening.hpp
 struct NodeScreenBatch;
 struct LowRankQuadratic;  // kernels/low_rank_quadratic.hpp
@@ -96,6 +98,11 @@ struct Kernels {
                             int32_t* labels, int threads);
     bool (*template_marginals)(const TemplateWeights&, const SeenTokens&, const LabelStep&, const int32_t* given,
                                double* out, double* log_z, int threads);
+
+    // What arcs score by the weights of templates that look at the same ends; and what the codes of a token's arcs
+    // score by those that look at the token alone.
+    void (*add_arc_sums)(const ArcWeights&, const ArcLookups&);
+    void (*add_token_sums)(const ArcWeights&, uint64_t key, uint32_t codes, double* sums);
 
     // All features of label pairs, or of labels, whose gradient is above a threshold: ascending, with their gradients.
     void (*screen_pairs)(const std::vector<ScreenBatch>&, double threshold, std::vector<int64_t>& features,

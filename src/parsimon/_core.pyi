@@ -555,6 +555,22 @@ class ArcDictionary:
     ) -> tuple[_Int64, _Int32]:
         """The attributes of one arc into every token (none where the head is −1), as rows."""
 
+class ArcScorer:
+    """Scores of arcs under weights that do not change."""
+
+    def __init__(
+        self,
+        start: _Integers,
+        tests: _Integers,
+        counts: _Integers,
+        values: _Integers,
+        w: _Float64,
+        many: list[bool],
+        threads: int,
+    ) -> None: ...
+    def scores(self, sentences: ArcSentences, first: int, last: int, out: _Float64, threads: int) -> None:
+        """Of the arcs of some sentences; −∞ for those that are not looked at."""
+
 class OnlineArcs:
     """Rounds of online learning on dependency trees, with weights that exist only once touched."""
 
