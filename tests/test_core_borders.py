@@ -86,6 +86,13 @@ def with_number(array: Any, at: int, number: float) -> Any:
     return array
 
 
+def descend(**changed: Any) -> None:
+    """Coordinate descent on three weights, with something wrong."""
+    given: dict[str, Any] = {name: zeros(3) for name in ("gradient", "diagonal", "curvature", "w", "l1", "d")}
+    given |= {"columns": zeros(3, 4), "projected": zeros(3, 4), "moment": zeros(4), "sweeps": 1}
+    core.descend(**(given | changed))
+
+
 def descend_groups(**changed: Any) -> int:
     given: dict[str, Any] = {
         **{name: np.ones(4) for name in ("gradient", "diagonal", "l1")},
@@ -475,6 +482,18 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("the factor must be above zero", lambda: copies().rescale(0.0)),
     ("rho must be above zero", lambda: copies().norms(0.0)),
     ("one number a weight", lambda: descend_groups(l1=zeros(3))),
+    ("the block has a square matrix", lambda: descend(block=longs(1), matrix=zeros(2, 2))),
+    ("the block's weights must be ascending", lambda: descend(block=longs(2, 1), matrix=zeros(2, 2))),
+    ("the block's weights must be ascending", lambda: descend(block=longs(1, 3), matrix=zeros(2, 2))),
+    ("the matrix must be square", lambda: core.add_outer_products([], reals(1), zeros(2, 3))),
+    (
+        "there must be a vector an instance, with a value a feature",
+        lambda: core.add_outer_products([(0, longs(0, 1), ints(0), reals(1))], reals(1, 1), zeros(2, 2)),
+    ),
+    (
+        "no such feature",
+        lambda: core.add_outer_products([(1, longs(0, 1), ints(1), reals(1))], reals(1), zeros(2, 2)),
+    ),
     (
         "matrices must be rank × rank, and the rank two for every pair",
         lambda: descend_groups(middle=zeros(3, 3)),

@@ -20,6 +20,7 @@ from parsimon.solvers import choose_solver, drive
 from parsimon.solvers.driver import Monitor
 from parsimon.structures import Chain
 from parsimon.weights import Weights
+from sequence_losses import every_toy as every_sequence
 from toy_problems import Toy, make_toy
 
 
@@ -234,3 +235,29 @@ def test_predictions_are_the_best_outputs_batch_by_batch() -> None:
     assert len(found) == len(problem.batches)
     for batch, output in zip(problem.batches, found, strict=True):
         np.testing.assert_array_equal(output, batch.structure.argmax(batch.design.scores(w))[1])
+
+
+@every_sequence
+def test_covariances_of_draws_are_the_second_derivatives(toy: Toy) -> None:
+    problem = toy.problem("log", ElasticNet(), threads=2)
+    random = np.random.default_rng(0)
+    w = random.normal(size=problem.n_features)
+    features = np.sort(random.permutation(problem.n_features)[:6])
+    assert problem.has_covariances
+    found = problem.covariance(w, features, 20_000, 1)
+    steps = 1e-5 * np.eye(problem.n_features)[features]
+    hessian = [
+        (problem.evaluate(w + s).gradient - problem.evaluate(w - s).gradient)[features] / 2e-5 for s in steps
+    ]
+    np.testing.assert_allclose(found, hessian, atol=0.05 * max(1.0, float(np.abs(hessian).max())))
+    few = problem.covariance(w, features, 20, 3)
+    assert np.array_equal(toy.problem("log", ElasticNet()).covariance(w, features, 20, 3), few)
+    assert not np.array_equal(problem.covariance(w, features, 20, 4), few)
+
+
+def test_covariances_are_of_the_log_loss_with_known_labels() -> None:
+    toy = make_toy(1)
+    assert not toy.problem("hinge").has_covariances
+    missing = toy.gold.copy()
+    missing[0] = -1
+    assert not replace(toy, gold=missing).problem("log").has_covariances

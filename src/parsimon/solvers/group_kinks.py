@@ -11,7 +11,7 @@ It is all compiled (`core/learners/group_descent.hpp`), because a group may have
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class GroupKinks:
     groups: Groups  # those that have members; d_m is λ_m
     l1: Array
     lift: Array  # the curvature of the smooth part
+    most_in_block: ClassVar[int] = 0
 
     @classmethod
     def of(cls, problem: Problem) -> GroupKinks:
