@@ -353,9 +353,8 @@ def step_on_face(model: QuadraticModel, w: Array, l1: Array, d: Array, slope: Ar
 class Kinks(Protocol):
     """What of a penalty is not smooth, and how a model with it is minimised."""
 
-    @property
-    def lift(self) -> Array | float:
-        """The curvature of what is smooth."""
+    def lift(self, violation: float) -> Array | float:
+        """The curvature of what is smooth, and what keeps the diagonal of B away from zero at such violations."""
         ...
 
     @property
@@ -381,7 +380,7 @@ class SingleKinks:
     """Σ_k l1_k |w_k|."""
 
     l1: Array
-    lift: Array | float
+    l2: Array | float
     most_in_block: ClassVar[int] = BLOCK
 
     @classmethod
@@ -390,6 +389,10 @@ class SingleKinks:
         penalty = CURVED.of(problem)
         l1 = np.broadcast_to(np.asarray(penalty.l1_strength, np.float64), problem.n_features)
         return cls(l1, penalty.l2_strength)
+
+    def lift(self, violation: float) -> Array | float:
+        """The L2 part, and one."""
+        return self.l2 + LIFT
 
     def rise(self, old: Array, new: Array) -> float:
         """By how much it is higher at new weights than at old ones."""
@@ -451,9 +454,10 @@ class Terms:
         """The largest violation of the optimality conditions."""
         return self.kinks.largest_violation(place.w, place.gradient)
 
-    def diagonal(self, curvature: Array) -> Array:
+    def diagonal(self, place: Place) -> Array:
         """Of the Hessian, away from zero."""
-        return curvature + (self.kinks.lift + LIFT)
+        assert place.curvature is not None
+        return place.curvature + self.kinks.lift(self.largest_violation(place))
 
 
 @dataclass(frozen=True)
@@ -499,8 +503,8 @@ class ProximalQuasiNewton:
         terms, w, evaluations = Terms.of(problem), start.dense().copy(), 0
         if known is None or known.curvature is None:
             known, evaluations = problem.evaluate(w, curvature=True), 1
-        assert known.curvature is not None
-        place, diagonal = terms.at(w, known), terms.diagonal(known.curvature)
+        place = terms.at(w, known)
+        diagonal = terms.diagonal(place)
         goal, more = goal_of(problem, self.tol, w, terms.largest_violation(place))
         evaluations, steps = evaluations + more, 0
         while True:
@@ -520,7 +524,7 @@ class ProximalQuasiNewton:
                 return
             place, steps = found, steps + 1
             if place.curvature is not None:
-                diagonal = terms.diagonal(place.curvature)
+                diagonal = terms.diagonal(place)
             pairs.steps += 1
             if len(pairs) == pairs.memory and (not pairs.blocks or pairs.steps >= BLOCK_STEPS):
                 terms.renew_block(place.w, diagonal, pairs, self.least_damping)

@@ -81,7 +81,8 @@ class Subproblem(NamedTuple):
         """The problem of these features (ascending), of which a view of all features knows the gradient."""
         narrow = problem.restrict(features)
         start = Weights(weights.at(features), None, len(features))
-        known = Evaluation(view.loss, view.gradient_of(features), narrow.diagonal(view.marginals))
+        curvature = None if view.marginals is None else narrow.diagonal(view.marginals)
+        known = Evaluation(view.loss, view.gradient_of(features), curvature)
         return cls(narrow, features, problem.n_features, start, known)
 
     def lifted(self, weights: Weights) -> Weights:
@@ -168,7 +169,7 @@ class WorkingSet:
             yield certified
             chosen = self.choose(view, weights, rounds)
             assert features is not None
-            inner = ROUGHLY * view.largest if rounds < len(self.sizes) else NEARLY * goal.aim(view.largest)
+            inner = ROUGHLY * view.largest if rounds < len(self.sizes) else NEARLY * view.aim(goal)
             inside = Subproblem.of(problem, weights, view, chosen)
             del view  # it is as large as all features
             memory.carry(features, chosen)
@@ -232,7 +233,7 @@ class View:
     largest: float
     gap: float | None
     tight: bool  # whether the gap goes to zero with the square of violations; else it goes with the largest
-    marginals: Marginals = field(repr=False)
+    marginals: Marginals | None = field(repr=False)  # of labels, if curvatures are to be taken from them
 
     @property
     def floor(self) -> float:
@@ -246,6 +247,10 @@ class View:
     def reached(self, goal: Goal) -> bool:
         """Whether weights have converged."""
         return goal.reached(self.largest, self.gap if self.tight else None, self.objective)
+
+    def aim(self, goal: Goal) -> float:
+        """What to bring violations down to next."""
+        return goal.aim(self.largest)
 
     def certificate(self, weights: Weights, evaluations: int) -> Iterate:
         """An iterate with these weights and their certificate."""
@@ -291,6 +296,10 @@ class GroupView(View):
     def gradient_of(self, features: IntArray) -> Array:
         """The gradient of any features."""
         return self.gradient[features]
+
+    def aim(self, goal: Goal) -> float:
+        """What to bring violations down to next: the gap goes with their square, so it says how far that is."""
+        return goal.aim(self.largest, self.gap if self.tight else None, self.objective)
 
     def with_groups(self, active: IntArray, new: int) -> IntArray:
         """The features of all groups with an active feature, and of so many others that violate most."""
@@ -342,7 +351,7 @@ def look_at_groups(problem: Problem, weights: Weights, slack: float) -> GroupVie
     active, penalty, groups = weights.features, problem.penalty, problem.penalty.groups
     assert active is not None
     assert groups is not None
-    there = problem.evaluate(weights, marginals=True)
+    there = problem.evaluate(weights)
     objective = there.loss + penalty.restrict(active).value(weights.values)
     a = there.loss - dot(weights.values, there.gradient[active])
     gap = _gap(problem, objective, a, there.gradient, penalty)
@@ -360,7 +369,7 @@ def look_at_groups(problem: Problem, weights: Weights, slack: float) -> GroupVie
         largest,
         gap,
         tight,
-        there.marginals,
+        None,
         there.gradient,
         groups,
         violation,
