@@ -31,7 +31,7 @@ IN_MODEL = 0.9  # what is zero and has a gradient above this share of its thresh
 # The diagonal of B is at least so large where nothing holds a weight at zero, or this share of the largest violation.
 # Weights of label bigrams that never occur fall until these are improbable. Their curvature is a thousandth then, and
 # with a larger one steps are too short; but far from there, where curvatures change at each step, a small one is wrong.
-LEAST_OF_FREE, OF_VIOLATION = 1e-3, 1e-2
+LEAST_OF_FREE, OF_VIOLATION = 1e-3, 0.1
 CLOSE, ROUNDS = 0.15, 6  # the model is minimised until this share of its slope is left, or for so many rounds
 
 
