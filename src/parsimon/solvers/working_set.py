@@ -81,8 +81,7 @@ class Subproblem(NamedTuple):
         """The problem of these features (ascending), of which a view of all features knows the gradient."""
         narrow = problem.restrict(features)
         start = Weights(weights.at(features), None, len(features))
-        curvature = None if view.marginals is None else narrow.diagonal(view.marginals)
-        known = Evaluation(view.loss, view.gradient_of(features), curvature)
+        known = Evaluation(view.loss, view.gradient_of(features), view.curvature_in(narrow))
         return cls(narrow, features, problem.n_features, start, known)
 
     def lifted(self, weights: Weights) -> Weights:
@@ -233,7 +232,7 @@ class View:
     largest: float
     gap: float | None
     tight: bool  # whether the gap goes to zero with the square of violations; else it goes with the largest
-    marginals: Marginals | None = field(repr=False)  # of labels, if curvatures are to be taken from them
+    marginals: Marginals = field(repr=False)
 
     @property
     def floor(self) -> float:
@@ -260,6 +259,10 @@ class View:
     def gradient_of(self, features: IntArray) -> Array:
         """The gradient of the loss by some features (ascending) that were looked at."""
         raise NotImplementedError
+
+    def curvature_in(self, narrow: Problem) -> Array | None:
+        """The diagonal of the Hessian in a restricted problem; None where it is better evaluated anew."""
+        return narrow.diagonal(self.marginals)
 
 
 @dataclass(frozen=True)
@@ -300,6 +303,10 @@ class GroupView(View):
     def aim(self, goal: Goal) -> float:
         """What to bring violations down to next: the gap goes with their square, so it says how far that is."""
         return goal.aim(self.largest, self.gap if self.tight else None, self.objective)
+
+    def curvature_in(self, narrow: Problem) -> Array | None:
+        """None: an evaluation knows label pairs that hardly occur, which are in no group, for one."""
+        return None
 
     def with_groups(self, active: IntArray, new: int) -> IntArray:
         """The features of all groups with an active feature, and of so many others that violate most."""
@@ -351,7 +358,7 @@ def look_at_groups(problem: Problem, weights: Weights, slack: float) -> GroupVie
     active, penalty, groups = weights.features, problem.penalty, problem.penalty.groups
     assert active is not None
     assert groups is not None
-    there = problem.evaluate(weights)
+    there = problem.evaluate(weights, marginals=True)
     objective = there.loss + penalty.restrict(active).value(weights.values)
     a = there.loss - dot(weights.values, there.gradient[active])
     gap = _gap(problem, objective, a, there.gradient, penalty)
@@ -369,7 +376,7 @@ def look_at_groups(problem: Problem, weights: Weights, slack: float) -> GroupVie
         largest,
         gap,
         tight,
-        None,
+        there.marginals,
         there.gradient,
         groups,
         violation,
