@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
+from parsimon.arrays import IntArray
 from parsimon.solvers import Weights
 from parsimon.tasks.within import Within
-from tiny_training import TinyTraining, examples
+from tiny_training import TinyTask, TinyTraining, examples
+
+
+@dataclass(frozen=True)
+class Keeping(TinyTask):
+    """The task of a selection."""
+
+    kept: IntArray
+
 
 KEPT = np.array([0, 2, 3])
 
@@ -31,7 +42,7 @@ def test_the_optimum_is_that_of_the_restricted_problem(start: bool) -> None:
     training, whole = TinyTraining(l1=0.3, tol=1e-8), task()
     n = whole.problem.n_features
     first = Weights(np.ones(n), None, n) if start else None
-    result = training.solve(whole, first, only=KEPT)
+    result = training.solve(Keeping(whole.problem, KEPT), first)
     alone = training.solve(Within.of(whole, KEPT))
     assert result.weights.n_features == n
     np.testing.assert_allclose(result.weights.dense()[KEPT], alone.weights.dense(), atol=1e-6)

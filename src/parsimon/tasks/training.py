@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from parsimon.arrays import Array, IntArray
+from parsimon.arrays import Array
 from parsimon.errors import ParsimonError, warn
 from parsimon.forms import told
 from parsimon.losses import Loss, get_loss
@@ -41,7 +41,7 @@ from parsimon.tasks.checkpoint import DAMAGE, Checkpoint, Running, ended, lastin
 from parsimon.tasks.fingerprint import fingerprint
 from parsimon.tasks.options import DevelopmentOptions, PruningOptions, TrainingOptions, options_of
 from parsimon.tasks.too_strong import TooStrong, too_strong
-from parsimon.tasks.within import Within
+from parsimon.tasks.within import KeepsFeatures, Within
 from parsimon.tasks.worse_than_none import objective, worse_than_none
 from parsimon.weights import DamagedState
 
@@ -237,14 +237,13 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
         dev: Any = None,
         name: str = "fit",
         history: Sequence[Event] = (),
-        only: IntArray | None = None,
     ) -> Result:
         """Fits weights from `start` (default: zero), with early stopping if there are development data; then prunes.
 
-        `history` has the events of earlier fits. If features are given (`only`), no others get a weight.
+        `history` has the events of earlier fits. Where a task keeps to some features, no others get a weight.
         """
-        if only is not None:
-            inside = Within.of(task, only)
+        if isinstance(task, KeepsFeatures) and task.kept is not None:
+            inside = Within.of(task, task.kept)
             first = None if start is None else inside.narrowed(start)
             return inside.result(self.solve(inside, first, run, dev=dev, name=name, history=history))
         run = run or Run(self.time_limit, self.callbacks)
@@ -556,17 +555,14 @@ def debiased(task: Task[Any], result: Result, l2: float, run: Run) -> Result:
 
 
 def along_path(
-    training: Training[Any, Model],
-    task: Task[Model],
-    strengths: Sequence[float],
-    only: IntArray | None = None,
+    training: Training[Any, Model], task: Task[Model], strengths: Sequence[float]
 ) -> Iterator[tuple[float, Model]]:
-    """Models for decreasing strengths of the penalty, each with a warm start from the one before; see `solve`."""
+    """Models for decreasing strengths of the penalty, each with a warm start from the one before."""
     weights = Weights.zeros(task.problem.n_features)
     for strength in sorted(strengths, reverse=True):
         scaled = task.problem.with_penalty(task.problem.penalty.scaled(strength))
         here: Any = replace(task, problem=scaled)  # type: ignore[type-var]
-        result = training.solve(here, weights, only=only)
+        result = training.solve(here, weights)
         weights = result.weights
         yield strength, here.model(result, training.describe(here, result))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from parsimon.tasks.training import Task
 
 
+@runtime_checkable
+class KeepsFeatures(Protocol):
+    """A task of which only some features may get a weight, if any are named."""
+
+    @property
+    def kept(self) -> IntArray | None:
+        """Ascending; None: all."""
+        ...
+
+
 @dataclass(frozen=True)
 class Within:
     """A task whose problem has only some of the features; it is solved in their numbers.
@@ -27,27 +37,27 @@ class Within:
     """
 
     task: Task[Any]
-    kept: IntArray  # ascending
+    chosen: IntArray  # ascending
     problem: Problem
     features: None = None
 
     @classmethod
-    def of(cls, task: Task[Any], kept: IntArray) -> Within:
+    def of(cls, task: Task[Any], chosen: IntArray) -> Within:
         """Restricts the problem."""
-        return cls(task, kept, task.problem.restrict(kept))
+        return cls(task, chosen, task.problem.restrict(chosen))
 
     def narrowed(self, weights: Weights) -> Weights:
         """Weights of all features in the numbers of those that are kept; others are left out."""
         given = weights.nonzero()
         assert given.features is not None
-        place = np.searchsorted(self.kept, given.features)
-        inside = np.isin(given.features, self.kept, assume_unique=True)
-        return Weights(given.values[inside], place[inside].astype(np.int64), len(self.kept))
+        place = np.searchsorted(self.chosen, given.features)
+        inside = np.isin(given.features, self.chosen, assume_unique=True)
+        return Weights(given.values[inside], place[inside].astype(np.int64), len(self.chosen))
 
     def widened(self, weights: Weights) -> Weights:
         """Weights of kept features as weights of all."""
         given = weights.nonzero()
-        return Weights(given.values, self.kept[given.features], self.task.problem.n_features)
+        return Weights(given.values, self.chosen[given.features], self.task.problem.n_features)
 
     def result(self, found: Result) -> Result:
         """A result as one of all features."""

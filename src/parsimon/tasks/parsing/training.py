@@ -103,7 +103,7 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         task = self._task(data, run)
         task = replace(task, first_pass=self._first_pass(data, task, run))
         run.phase("training")
-        result = self.solve(task, None, run, dev=dev, only=task.kept)
+        result = self.solve(task, None, run, dev=dev)
         arcs = Trained(task.model(result, self.describe(task, result)), result)
         del task  # before the relations make their own
         return arcs if result.status is Status.INTERRUPTED else self._with_relations(arcs, data, run)

@@ -105,7 +105,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         task = self._task(data, run)
         first = task.weights_of(start) if start is not None else Weights.zeros(task.problem.n_features)
         run.phase("training")
-        result = self.solve(task, first, run, dev=dev, only=task.kept)
+        result = self.solve(task, first, run, dev=dev)
         return Trained(self.model_of(task, result), result)
 
     def limited(self, data: Labelled) -> Labelled:
@@ -295,8 +295,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         self, space: FeatureSpace, X: Any, y: Labels, strengths: Sequence[float]
     ) -> Iterator[tuple[float, SequenceModel]]:
         """Models for decreasing strengths of the penalty, each with a warm start from the one before."""
-        task = self.prepare(space, X, y)
-        return along_path(self, task, strengths, task.kept)
+        return along_path(self, self.prepare(space, X, y), strengths)
 
     def max_strength(self, space: FeatureSpace, X: Any, y: Labels) -> float:
         """The smallest strength of the penalty at which every weight that it can drop is zero."""
