@@ -205,9 +205,10 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         training, watch = self._watched_training()
         data = LabelledDocuments(X, [order[i] for i in gold], weights, order, values)
         start = self._start()
+        known = start if isinstance(start, DocumentModel) else None
         with training.started(data, watch=watch) as run:
+            training, data, known = training.settled(data, run, dev=dev, start=known)
             task = training.task(data)
-            known = start if isinstance(start, DocumentModel) else None
             trained = training.learn(task, run, dev=dev, start=known)
         self._learnt(trained.model)
         self.vocabulary_ = {word: i for i, word in enumerate(task.bag.words)}

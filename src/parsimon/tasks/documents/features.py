@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from parsimon.arrays import Array
 from parsimon.data.text.corpus import Corpus
 from parsimon.errors import ParsimonError
 from parsimon.features.bag_of_words import FittedBag
@@ -26,6 +29,15 @@ class DocumentFeatures:
     def n_features(self) -> int:
         """How many words are features."""
         return len(self.bag.words)
+
+    @property
+    def counts(self) -> Array:
+        """How often each of them occurs."""
+        of_corpus = np.bincount(self.corpus.tokens, minlength=len(self.corpus.words))
+        number = self.bag.numbers(self.corpus)
+        counts = np.zeros(self.n_features)
+        counts[number[number >= 0]] = of_corpus[number >= 0]
+        return counts
 
 
 @dataclass(frozen=True)

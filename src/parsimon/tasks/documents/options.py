@@ -12,6 +12,7 @@ from parsimon.tasks.options import (
     WORDS,
     DevelopmentOptions,
     TrainingOptions,
+    TuningOptions,
     changed,
     option,
 )
@@ -27,9 +28,10 @@ GROUP_WEIGHTS = ("ones", "sqrt", "log2", "log2^1.5", "sqrt-log2")
 VALUES = ("counts", "binary", "tf-idf")
 
 
-# The strengths that each penalty has, if no others are given.
+# The strengths that each penalty has, if no others are given or chosen.
 STRENGTHS = {
     "ridge": {"l2": 1.0},
+    "count-ridge": {"l2": 1.0},
     "lasso": {"l1": 1.0},
     "elastic-net": {"l1": 0.1, "l2": 0.1},
     "sentence": {"sentence": 0.01, "l1": 0.1, "l2": 0.0},
@@ -37,13 +39,14 @@ STRENGTHS = {
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DocumentOptions(DevelopmentOptions, TrainingOptions):
+class DocumentOptions(TuningOptions, DevelopmentOptions, TrainingOptions):
     """Options for the features of documents and their penalty."""
 
     penalty: str | Penalty = option(
         "sentence",
         "The penalty. 'sentence' is the sparse overlapping group lasso with a group for each sentence of the training "
-        "documents.",
+        "documents; 'count-ridge' is a ridge that is stronger for frequent words, in proportion to the root of a "
+        "word's count.",
         LEARNING,
         choices=tuple(STRENGTHS),
     )
@@ -52,10 +55,14 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         "L1 strength. The larger it is, the fewer words remain.",
         LEARNING,
         least=0,
-        shown="1 with lasso, else 0.1",
+        shown="chosen; without choice 1 with lasso, else 0.1",
     )
     l2: float | None = option(
-        None, "L2 strength.", LEARNING, least=0, shown="1 with ridge, 0.1 with elastic-net, else 0"
+        None, "L2 strength.",
+        LEARNING,
+        least=0,
+        shown="chosen; without choice 1 with a ridge, 0.1 with elastic-net, else 0",
+   
     )
     loss: str | Loss = option(
         "log",
@@ -69,7 +76,7 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         "Strength of the group penalty. The larger it is, the fewer sentences matter.",
         SENTENCES,
         least=0,
-        shown="0.01",
+        shown="chosen; without choice 0.01",
         flags=("--sentence-strength",),
     )
     groups: Any = option("sentence", "The units of text whose words form a group.", SENTENCES, choices=UNITS)

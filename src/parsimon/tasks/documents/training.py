@@ -24,6 +24,7 @@ from parsimon.tasks import naming
 from parsimon.tasks.documents.features import ByUnit, DocumentFeatures, OfWords
 from parsimon.tasks.documents.model import DocumentModel
 from parsimon.tasks.documents.options import STRENGTHS, DocumentOptions
+from parsimon.tasks.documents.paths import families_of
 from parsimon.tasks.label_counts import OF_ROWS, check_label_counts
 from parsimon.tasks.matrices.flat import (
     accuracy_on,
@@ -33,7 +34,9 @@ from parsimon.tasks.matrices.flat import (
     problem_of,
     with_gap,
 )
-from parsimon.tasks.training import Run, Task, Trained, Training, named_loss
+from parsimon.tasks.options import excerpt
+from parsimon.tasks.training import Run, Task, Trained, named_loss
+from parsimon.tasks.tuning import Family, TunedTraining
 
 ROUNDS = 100  # of ADMM at most, if it stops as in the paper
 CERTIFIED, PAPER = 1e-4, 1e-3  # tolerances of the two ways to stop
@@ -43,7 +46,7 @@ CERTIFIED, PAPER = 1e-4, 1e-3  # tolerances of the two ways to stop
 class LabelledDocuments:
     """The training data: documents, as `TextReader` takes them, and the label of each."""
 
-    documents: Sequence[Any]
+    documents: Sequence[Any] | Corpus
     labels: Sequence[str]
     weights: Array | None = None  # how much each document counts
     order: Sequence[str] | None = None  # all labels; None: those that there are, sorted
@@ -51,7 +54,7 @@ class LabelledDocuments:
 
 
 @dataclass(kw_only=True)
-class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentModel]):
+class DocumentTraining(DocumentOptions, TunedTraining[LabelledDocuments, DocumentModel]):
     """How a document classifier is trained. `penalty` is ridge, lasso, elastic-net, sentence, or a penalty object.
 
     >>> from parsimon.tasks.documents.training import DocumentTraining
@@ -134,6 +137,63 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
                 info["relevant_sentences"] = info["relevant_groups"]
         return info
 
+    # ---- strengths that choose themselves ----------------------------------------------------------------------
+
+    @property
+    def tunes(self) -> bool:
+        """If no strength is given, unless it is said otherwise. What stops early has more to choose than strengths."""
+        if self.tune is not None or not isinstance(self.penalty, str):
+            return bool(self.tune)
+        return self.stopping == "certified" and not self._given
+
+    @property
+    def _given(self) -> dict[str, float]:
+        """The strengths that are given."""
+        if not isinstance(self.penalty, str):
+            return {}
+        given = {name: getattr(self, name) for name in STRENGTHS[self.penalty]}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def families(self) -> Sequence[Family]:
+        """The paths of the penalty; what is given stays."""
+        if not isinstance(self.penalty, str):
+            raise ParsimonError(
+                f"tune=True chooses the strengths of a penalty by its name, and {excerpt(self.penalty)} has its own; "
+                "leave one of them out."
+            )
+        if self.stopping != "certified":
+            raise ParsimonError("tune=True needs stopping='certified': rounds of ADMM are another choice.")
+        return families_of(self.penalty, self._given)
+
+    @property
+    def loose(self) -> float | None:
+        """ADMM takes long for the last digits."""
+        return 1e-2 if self._splits and self.solver == "auto" else super().loose
+
+    def ready(self, data: LabelledDocuments) -> LabelledDocuments:
+        """Documents are read once."""
+        return replace(data, documents=corpus_of(data.documents, self.text_reader))
+
+    def classes_of(self, data: LabelledDocuments) -> IntArray:
+        """Labels as numbers."""
+        return np.unique(np.asarray(data.labels, str), return_inverse=True)[1]
+
+    def part(self, data: LabelledDocuments, chosen: IntArray) -> LabelledDocuments:
+        """Some of the documents; labels have the same numbers."""
+        assert isinstance(data.documents, Corpus)
+        weights = None if data.weights is None else data.weights[chosen]
+        labels = [data.labels[i] for i in chosen.tolist()]
+        order = tuple(np.unique(np.asarray(data.labels, str)).tolist()) if data.order is None else data.order
+        return replace(data, documents=data.documents[chosen], labels=labels, weights=weights, order=order)
+
+    def held_out(self, data: LabelledDocuments) -> tuple[Any, Sequence[str]]:
+        """Documents and labels."""
+        return data.documents, data.labels
+
+    def tuning_task(self, data: LabelledDocuments) -> DocumentTask:
+        """Vocabulary and matrix of some documents."""
+        return self.task(data)
+
     # ---- problems ----------------------------------------------------------------------------------------------
 
     @property
@@ -154,7 +214,7 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
     def task(self, data: LabelledDocuments) -> DocumentTask:
         """The problem of some documents."""
         reader = self.text_reader
-        corpus = reader.read(data.documents)
+        corpus = corpus_of(data.documents, reader)
         if len(data.labels) != len(corpus):
             raise ParsimonError(
                 f"there are {len(corpus)} documents and {len(data.labels)} labels; give one for each."
@@ -184,9 +244,7 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
         """The penalty with its strengths, before it knows the documents."""
         if not isinstance(self.penalty, str):
             return self.penalty
-        given = {name: getattr(self, name) for name in STRENGTHS[self.penalty]}
-        strength = {"l1": 0.0, "l2": 0.0, **STRENGTHS[self.penalty]}
-        strength |= {name: value for name, value in given.items() if value is not None}
+        strength = {"l1": 0.0, "l2": 0.0, **STRENGTHS[self.penalty], **self._given}
         if self.penalty == "sentence":
             return SentenceLasso(strength["sentence"], l1=strength["l1"], l2=strength["l2"])
         return ElasticNet(strength["l1"], strength["l2"])
@@ -204,6 +262,8 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
                 raise ParsimonError(
                     "documents have no templates; give groups of words, such as ByUnit('sentence')."
                 )
+        if self.penalty == "count-ridge":
+            return replace(penalty, weight=by_root_of_count(features.counts))
         bound: Penalty = penalty.bind(features)
         return bound
 
@@ -299,12 +359,17 @@ class DocumentTask:
         self, dev: tuple[Sequence[Any], Sequence[str] | None]
     ) -> Callable[[Weights], float]:
         """The share of right labels among other documents."""
-        corpus, labels = self.reader.read(dev[0]), dev[1]
+        corpus, labels = corpus_of(dev[0], self.reader), dev[1]
         if labels is None or len(labels) != len(corpus):
             raise ParsimonError("development documents need a label each.")
         number = {name: i for i, name in enumerate(self.labels)}
         gold = np.array([number.get(str(label), -1) for label in labels])
         return accuracy_on(self.bag.matrix(corpus), gold, self.width)
+
+
+def corpus_of(documents: Sequence[Any] | Corpus, reader: TextReader) -> Corpus:
+    """Documents that have been read, or are now."""
+    return documents if isinstance(documents, Corpus) else reader.read(documents)
 
 
 def _numbered(labels: Sequence[str], order: Sequence[str] | None) -> tuple[tuple[str, ...], IntArray]:
@@ -317,6 +382,16 @@ def _numbered(labels: Sequence[str], order: Sequence[str] | None) -> tuple[tuple
         return tuple(names.tolist()), gold
     number = {name: i for i, name in enumerate(order)}
     return tuple(order), np.array([number[name] for name in names.tolist()], np.int64)[gold]
+
+
+def by_root_of_count(counts: Array) -> Array:
+    """c_k ∝ √n_k, of mean one: how much stronger the ridge of a word is that occurs n_k times.
+
+    ADMM that is stopped early shrinks weights like this (docs/results/yogatama2014.md): its first round has a ridge of
+    strength ρ n_k.
+    """
+    root = np.sqrt(np.maximum(counts, 1.0))
+    return np.asarray(root / root.mean(), np.float64)
 
 
 REMEMBERED = (
