@@ -207,7 +207,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         start = self._start()
         known = start if isinstance(start, DocumentModel) else None
         with training.started(data, watch=watch) as run:
-            training, data, known = training.settled(data, run, dev=dev, start=known)
+            training, data, dev, known = training.settled(data, run, dev=dev, start=known)
             task = training.task(data)
             trained = training.learn(task, run, dev=dev, start=known)
         self._learnt(trained.model)

@@ -157,16 +157,18 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
     ) -> Trained[Model]:
         """Trains a model. `watch` is notified of progress; `began` is when the clock started (default: now)."""
         with self.started(data, began, watch) as run:
-            training, data, start = self.settled(data, run, dev=dev, start=start)
+            training, data, dev, start = self.settled(data, run, dev=dev, start=start)
             trained = training.train(data, run, dev=dev, start=start)
         emptied = trained.model.info.get("too_strong")
         if emptied is not None:
             warn(str(TooStrong(**emptied)))
         return trained
 
-    def settled(self, data: Data, run: Run, *, dev: Any = None, start: Any = None) -> tuple[Self, Data, Any]:
-        """This training once all its strengths are chosen, the data and where to start; see `tasks/tuning.py`."""
-        return self, data, start
+    def settled(
+        self, data: Data, run: Run, *, dev: Any = None, start: Any = None
+    ) -> tuple[Self, Data, Any, Any]:
+        """This training once all its strengths are chosen, and what it trains with; see `tasks/tuning.py`."""
+        return self, data, dev, start
 
     def limited_memory(self) -> AbstractContextManager[None]:
         """A context with no more memory than `memory` allows, for reading data as well as for training."""

@@ -158,23 +158,28 @@ class TunedTraining(TuningOptions, Training[Data, Model], Generic[Data, Model]):
                     "of them out."
                 )
 
-    def settled(self, data: Data, run: Run, *, dev: Any = None, start: Any = None) -> tuple[Self, Data, Any]:
-        """This training with strengths, the data, and a model to start from."""
+    def settled(
+        self, data: Data, run: Run, *, dev: Any = None, start: Any = None
+    ) -> tuple[Self, Data, Any, Any]:
+        """This training with strengths, the data, development data to stop by, and a model to start from.
+
+        Development data that have chosen the strengths do not stop the last fit as well: its end is what they chose.
+        """
+        given = self, data, dev, start
         if not self.tunes:
-            return self, data, start
+            return given
         data = self.ready(data)
         families = self.families()
         cuts = self._cuts(data) if dev is None else []
         if not families or (dev is None and len(cuts) < 2):
             if self.tune:
                 raise ParsimonError("there are too few instances for folds; give strengths, or leave out tune=True.")
-            return self, data, start
-        chosen = _Search(self, data, run, families, cuts, dev).choose()
-        if chosen is None:
-            return self, data, start
-        tuned, model = chosen
-        settled = replace(self, tuned=tuned, **tuned.chosen)
-        return settled, data, start if model is None else model
+            return given
+        found = Search(self, data, run, families, cuts, dev).choose()
+        if found is None:
+            return given
+        tuned, model = found
+        return replace(self, tuned=tuned, **tuned.chosen), data, None, start if model is None else model
 
     def _cuts(self, data: Data) -> list[IntArray]:
         """The folds: every class is spread over all of them as evenly as can be; fewer where a class is small."""
@@ -190,7 +195,7 @@ class TunedTraining(TuningOptions, Training[Data, Model], Generic[Data, Model]):
         return {**super().describe(task, result), **tuning}
 
 
-class _Search(Generic[Data, Model]):
+class Search(Generic[Data, Model]):
     """One choice of strengths."""
 
     def __init__(

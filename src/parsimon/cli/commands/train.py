@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parsimon.cli.failures import Interrupted, say
-from parsimon.cli.kind import Kind, Plan, is_kind, kind_named
+from parsimon.cli.kind import Kind, Plan, all_kinds, is_kind, kind_named, listed
 from parsimon.cli.options import (
     CONTEXT,
     Asked,
@@ -34,7 +34,15 @@ from parsimon.cli.options import (
 from parsimon.cli.output import check_writable, show, show_record
 from parsimon.errors import ParsimonError
 from parsimon.tasks.kinds import kinds
-from parsimon.tasks.options import DTYPES, FILES, RUNNING, DevelopmentOptions, options_of
+from parsimon.tasks.options import (
+    DTYPES,
+    FILES,
+    RUNNING,
+    TUNING,
+    DevelopmentOptions,
+    TuningOptions,
+    options_of,
+)
 
 if TYPE_CHECKING:
     from parsimon.report.json_lines import JsonLines
@@ -95,6 +103,7 @@ def command_of(kind: Kind[Any]) -> click.Command:
         LOG,
         DTYPE,
         *flags_of(kind.options),
+        *([TUNE_PLOT] if has_tuning(kind) else []),
         encoding_option,
         QUIET,
         JSON,
@@ -104,9 +113,33 @@ def command_of(kind: Kind[Any]) -> click.Command:
     for add in reversed(decorators):
         function = add(function)
     as_command = click.command(
-        kind.name, cls=SectionedCommand, context_settings=CONTEXT, epilog=kind.examples
+        kind.name, cls=TrainCommand, context_settings=CONTEXT, epilog=kind.examples
     )
     return as_command(function)
+
+
+class TrainCommand(SectionedCommand):
+    """The command that trains a kind; an option that other kinds have is refused by their names."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            able = [
+                kind.noun
+                for kind in all_kinds()
+                if any(error.option_name in (*each.opts, *each.secondary_opts) for each in command_of(kind).params)
+            ]
+            if not able:
+                raise
+            noun = kind_named(str(self.name)).noun
+            raise ParsimonError(f"{error.option_name} is for {listed(able)}, not for {noun}; leave it out.") from None
+
+
+def has_tuning(kind: Kind[Any]) -> bool:
+    """Whether strengths of a kind can choose themselves."""
+    return issubclass(kind.options, TuningOptions)
 
 
 DEV = option(
@@ -114,6 +147,13 @@ DEV = option(
     section=FILES,
     metavar="DEV",
     help="Development data: stop when their score no longer improves, and keep the best.",
+)
+TUNE_PLOT = option(
+    "--tune-plot",
+    section=TUNING,
+    type=PATH,
+    metavar="FILE",
+    help="Draw score and size against strength to a .png, .svg or .pdf file (needs matplotlib).",
 )
 LOG = option(
     "--log", section=FILES, type=PATH, metavar="FILE", help="Write JSON lines about the training to a file."
@@ -138,6 +178,7 @@ def carry_out(kind: Kind[Any], job: Asked) -> None:
     began = time.perf_counter()
     check_files(kind, job)
     check_development(kind, job)
+    check_tuning(kind, job)
     plan = kind.plan(job)
     plan.training.check()
     TrainingCommand(kind, job, plan, began, resumes=will_resume(job)).run()
@@ -223,6 +264,7 @@ class TrainingCommand:
                 watch.phase(f"writing {self.model.name}")
                 save_model(model, self.model, dtype=self.job["dtype"])
             self.kind.write_more(self.job, model)
+            write_tune_plot(self.job, model)
         except ParsimonError as error:
             raise ParsimonError(f"{str(error).rstrip('.')}{self.resume_hint}.") from error
 
@@ -295,7 +337,7 @@ class TrainingCommand:
             ),  # events begin where a run was resumed
             "files": {
                 what.removeprefix("the "): str(path)
-                for what, path in self.kind.also_written(self.job).items()
+                for what, path in also_written(self.kind, self.job).items()
             },
         }
         record: dict[str, Any] = jsonable(told)  # a bound that is not known may be infinite
@@ -304,6 +346,7 @@ class TrainingCommand:
     def text(self, model: Any, record: Mapping[str, Any]) -> str:
         """The same for people."""
         from parsimon.report.tables import facts, file_size, objective_text
+        from parsimon.report.tuning_tables import tuning_facts
 
         pairs = []
         if record["model"] is not None:
@@ -319,6 +362,7 @@ class TrainingCommand:
         if record["dev"] is not None:
             at = f"{100 * record['dev']:.2f}% at iteration {record['dev_iteration']}"
             pairs.append(("dev", f"{self.kind.score_name}{at}"))
+        pairs += tuning_facts(model.info)
         pairs.append(("status", record["message"]))
         pairs.append(("time", f"{record['seconds']:.1f} s, {record['iterations']} iterations"))
         return facts(pairs) + self.kind.more_text(self.job, model)
@@ -359,6 +403,26 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     return str(value) if isinstance(value, Path) else repr(value)
+
+
+def also_written(kind: Kind[Any], job: Asked) -> dict[str, Path]:
+    """Files besides the model, by what they are."""
+    plot = job.get("tune_plot")
+    return {**kind.also_written(job), **({} if plot is None else {"the plot": plot})}
+
+
+def write_tune_plot(job: Asked, model: Any) -> None:
+    """The drawing of score and size against strength, if strengths were chosen."""
+    if job.get("tune_plot") is None:
+        return
+    tuning = model.info.get("tuning")
+    if not tuning:
+        say(f"{job['tune_plot']} was not drawn, because no strengths were chosen")
+        return
+    from parsimon.report.figure_file import save_figure
+    from parsimon.report.tuning_tables import draw_tuning
+
+    save_figure(draw_tuning(tuning), job["tune_plot"])
 
 
 # --- Before any work -----------------------------------------------------------------------------------------
@@ -404,7 +468,7 @@ def check_files(kind: Kind[Any], job: Asked) -> None:
     path = checkpoint_file(job) if job["checkpoint_every"] or job["resume"] else None
     written = {
         "the model": job["model"],
-        **kind.also_written(job),
+        **also_written(kind, job),
         "the checkpoint": path,
         "the log": job["log"],
     }
@@ -418,6 +482,20 @@ def check_files(kind: Kind[Any], job: Asked) -> None:
         for target in targets.values():
             if Path(source).is_file() and target.exists() and target.samefile(source):
                 raise ParsimonError(f"{source} would be overwritten by {target}; name another file.")
+
+
+def check_tuning(kind: Kind[Any], job: Asked) -> None:
+    """Refuses options about a choice of strengths that would make no difference."""
+    if not has_tuning(kind):
+        return
+    if job["tune"] is False:
+        refuse_idle(job, ["folds", "tune_rule", "tune_plot"], "strengths that choose themselves", "--tune")
+    if job["dev"] is not None and "folds" in job.given:
+        raise ParsimonError("--folds is about choosing strengths without --dev; leave one of them out.")
+    if job["tune_plot"] is not None:
+        from parsimon.report.figure_file import check_ending
+
+        check_ending(job["tune_plot"])
 
 
 def check_development(kind: Kind[Any], job: Asked) -> None:

@@ -225,9 +225,12 @@ class DocumentTraining(DocumentOptions, TunedTraining[LabelledDocuments, Documen
         values: Any = self.values
         bag = BagOfWords(values, self.min_count, self.min_documents, self.max_documents, self.max_words)
         features = DocumentFeatures(corpus, bag.fit(corpus))
-        design = FlatDesign.build(features.bag.matrix(corpus), len(labels), threads=self.n_threads)
+        matrix = features.bag.matrix(corpus)
+        design = FlatDesign.build(matrix, len(labels), threads=self.n_threads)
         problem = self._problem(features, design, gold, data.weights)
-        return DocumentTask(labels, features, design, gold, problem, reader, data.weights, data.label_values)
+        return DocumentTask(
+            labels, features, design, gold, problem, reader, data.weights, data.label_values, spread_of(matrix)
+        )
 
     def again(self, task: DocumentTask) -> DocumentTask:
         """The same documents with the penalty and the loss of this training."""
@@ -308,6 +311,7 @@ class DocumentTask:
     reader: TextReader
     weights: Array | None = None  # how much each document counts
     label_values: LabelValues = field(default_factory=dict)  # of labels that are no texts
+    spread: Array | None = None  # the standard deviation of each word's values
 
     @property
     def features(self) -> None:
@@ -340,7 +344,7 @@ class DocumentTask:
     def model(self, result: Result, info: dict[str, Any]) -> DocumentModel:
         """What is left of the words."""
         weights, bias = columns_of(result.weights.dense(), len(self.bag.words), self.width, bias=True)
-        model = DocumentModel.from_weights(self.labels, self.bag, weights, bias, self.reader, info)
+        model = DocumentModel.from_weights(self.labels, self.bag, weights, bias, self.reader, info, self.spread)
         return replace(model, label_values=self.label_values)
 
     def weights_of(self, model: DocumentModel) -> Weights | None:
@@ -382,6 +386,13 @@ def _numbered(labels: Sequence[str], order: Sequence[str] | None) -> tuple[tuple
         return tuple(names.tolist()), gold
     number = {name: i for i, name in enumerate(order)}
     return tuple(order), np.array([number[name] for name in names.tolist()], np.int64)[gold]
+
+
+def spread_of(matrix: Any) -> Array:
+    """The standard deviation of every column."""
+    mean = np.asarray(matrix.mean(axis=0)).reshape(-1)
+    squares = np.asarray(matrix.multiply(matrix).mean(axis=0)).reshape(-1)
+    return np.sqrt(np.maximum(squares - mean**2, 0.0))
 
 
 def by_root_of_count(counts: Array) -> Array:
