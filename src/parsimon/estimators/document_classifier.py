@@ -80,9 +80,10 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
     penalty: str | Penalty = changed(
         DocumentOptions,
         "penalty",
-        "sentence",
+        "auto",
         positional=True,
-        help="The penalty. An object such as ``OverlappingGroupLasso(1.0, groups)`` has its own strengths.",
+        help="The penalty. 'auto' takes 'sentence' if something is said about groups of words, or for a matrix, and "
+        "else 'count-elastic-net', whose ridge is stronger for frequent words. An object such as ``OverlappingGroupLasso(1.0, groups)`` has its own strengths.",
     )
     groups: Any = changed(
         DocumentOptions,
@@ -222,6 +223,8 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
             dev = other, dev[1]
         start = self._start()
         training, watch = self._watched_training()
+        if training.penalty == "auto":
+            training = replace(training, penalty="sentence")
         trained = self._matrix_training(training, rows.X.shape[1]).run(
             rows, dev=dev, start=start if isinstance(start, MatrixModel) else None, watch=watch
         )

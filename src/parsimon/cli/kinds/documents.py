@@ -90,9 +90,9 @@ Examples:
         from parsimon.data.text import TextReader
         from parsimon.tasks.documents.training import DocumentTraining, LabelledDocuments
 
-        check_penalty(job)
         reader = TextReader(job["sentences"], job["tokens"], job["lowercase"])
         training = DocumentTraining(**self.known(job), reader=reader)
+        check_penalty(job, str(training.penalty_name))
 
         def read(source: str) -> LabelledDocuments:
             return LabelledDocuments(*read_labelled(source, job["encoding"]))
@@ -203,9 +203,8 @@ Examples:
 KIND = Documents()
 
 
-def check_penalty(job: Asked) -> None:
+def check_penalty(job: Asked, penalty: str) -> None:
     """Refuses options that the penalty knows nothing of: they would make no difference."""
-    penalty = job["penalty"] or "sentence"
     flags = {"sentence": "--sentence-strength"}
     for name in ("l1", "l2", "sentence"):
         if name in job.given and name not in STRENGTHS[penalty]:

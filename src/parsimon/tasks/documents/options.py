@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from parsimon.tasks.options import (
@@ -31,9 +31,10 @@ VALUES = ("counts", "binary", "tf-idf")
 # The strengths that each penalty has, if no others are given or chosen.
 STRENGTHS = {
     "ridge": {"l2": 1.0},
-    "count-ridge": {"l2": 1.0},
     "lasso": {"l1": 1.0},
     "elastic-net": {"l1": 0.1, "l2": 0.1},
+    "count-ridge": {"l2": 1.0},
+    "count-elastic-net": {"l1": 0.5, "l2": 2.0},
     "sentence": {"sentence": 0.01, "l1": 0.1, "l2": 0.0},
 }
 
@@ -43,25 +44,26 @@ class DocumentOptions(TuningOptions, DevelopmentOptions, TrainingOptions):
     """Options for the features of documents and their penalty."""
 
     penalty: str | Penalty = option(
-        "sentence",
+        "auto",
         "The penalty. 'sentence' is the sparse overlapping group lasso with a group for each sentence of the training "
-        "documents; 'count-ridge' is a ridge that is stronger for frequent words, in proportion to the root of a "
-        "word's count.",
+        "documents. The ridge of 'count-ridge' is stronger for frequent words, in proportion to the root of a word's "
+        "count; that of 'count-elastic-net' in proportion to the count. 'auto' takes 'sentence' if something is said "
+        "about groups of words, and else 'count-elastic-net'.",
         LEARNING,
-        choices=tuple(STRENGTHS),
+        choices=("auto", *STRENGTHS),
     )
     l1: float | None = option(
         None,
         "L1 strength. The larger it is, the fewer words remain.",
         LEARNING,
         least=0,
-        shown="chosen; without choice 1 with lasso, else 0.1",
+        shown="chosen; without choice 1 with lasso, 0.5 with count-elastic-net, else 0.1",
     )
     l2: float | None = option(
         None, "L2 strength.",
         LEARNING,
         least=0,
-        shown="chosen; without choice 1 with a ridge, 0.1 with elastic-net, else 0",
+        shown="chosen; without choice 1 with a ridge, 2 with count-elastic-net, 0.1 with elastic-net, else 0",
    
     )
     loss: str | Loss = option(
@@ -101,10 +103,11 @@ class DocumentOptions(TuningOptions, DevelopmentOptions, TrainingOptions):
         above=0,
     )
     values: str = option(
-        "counts",
-        "The value of a word in a document: the number of its occurrences, whether it occurs, or tf-idf.",
+        "auto",
+        "The value of a word in a document: the number of its occurrences, whether it occurs, or tf-idf. 'auto' takes "
+        "'binary' for penalties that know how often a word occurs, and 'counts' for all others.",
         WORDS,
-        choices=VALUES,
+        choices=("auto", *VALUES),
     )
     min_count: int = option(1, "Leave out words that occur fewer than N times.", WORDS, least=1)
     min_documents: int = option(1, "Leave out words that are in fewer than N documents.", WORDS, least=1)
@@ -143,6 +146,30 @@ class DocumentOptions(TuningOptions, DevelopmentOptions, TrainingOptions):
         shown="100 if stopping is 'paper'",
     )
     patience: int = changed(DevelopmentOptions, "patience", 20)
+
+    @property
+    def penalty_name(self) -> str | None:
+        """The penalty by its name; None for an object."""
+        if not isinstance(self.penalty, str):
+            return None
+        if self.penalty != "auto":
+            return self.penalty
+        return "sentence" if self.about_groups else "count-elastic-net"
+
+    @property
+    def about_groups(self) -> list[str]:
+        """The options about groups of words that are not what they are by default."""
+        defaults = {each.name: each.default for each in fields(DocumentOptions)}
+        names = ("sentence", "groups", "window", "group_weight", "stopping", "rho")
+        given = {name: getattr(self, name) for name in names}
+        return [name for name, value in given.items() if not isinstance(value, str | int | float | None) or value != defaults[name]]
+
+    @property
+    def values_name(self) -> str:
+        """The values of words."""
+        if self.values != "auto":
+            return self.values
+        return "binary" if str(self.penalty_name).startswith("count-") else "counts"
 
     @property
     def limit_is_method(self) -> bool:

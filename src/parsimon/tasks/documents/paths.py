@@ -6,8 +6,16 @@ from collections.abc import Mapping, Sequence
 
 from parsimon.tasks.tuning import Family
 
-RATIOS = (1.0, 10.0, 30.0)  # of l2 to l1 in an elastic net
-SENTENCES = (0.1, 1.0)  # of the group strength to l1
+RATIOS = {"elastic-net": (1.0, 10.0, 30.0), "count-elastic-net": (1.0, 3.0, 10.0)}  # of l2 to l1
+NAMES = {  # of the strengths, that of the path first
+    "ridge": ["l2"],
+    "lasso": ["l1"],
+    "elastic-net": ["l1", "l2"],
+    "count-ridge": ["l2"],
+    "count-elastic-net": ["l1", "l2"],
+    "sentence": ["l1", "sentence"],
+}
+SENTENCES = (0.1,)  # of the group strength to l1; ADMM takes long, so there is one path, and it is short
 FAR = 1e-4  # a ridge has no largest strength, so its path is longer
 
 
@@ -19,7 +27,7 @@ def families_of(penalty: str, given: Mapping[str, float]) -> Sequence[Family]:
     >>> families_of("elastic-net", {"l2": 0.5})
     [Family(main='l1', fixed={'l2': 0.5}, tied={}, least=0.001)]
     """
-    names = {"lasso": ["l1"], "elastic-net": ["l1", "l2"], "sentence": ["l1", "sentence"]}.get(penalty, ["l2"])
+    names = NAMES[penalty]
     left = [name for name in names if name not in given]
     if not left:
         return []
@@ -27,5 +35,7 @@ def families_of(penalty: str, given: Mapping[str, float]) -> Sequence[Family]:
     least = FAR if main == "l2" else 1e-3
     if not others:
         return [Family(main, fixed=given, least=least)]
-    ratios = RATIOS if others == ["l2"] else SENTENCES
+    if penalty == "sentence":
+        return [Family(main, fixed=given, tied={others[0]: ratio}, least=1e-2, a_decade=3) for ratio in SENTENCES]
+    ratios = RATIOS[penalty]
     return [Family(main, fixed=given, tied={others[0]: ratio}, least=least) for ratio in ratios]

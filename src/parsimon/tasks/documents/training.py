@@ -39,6 +39,7 @@ from parsimon.tasks.training import Run, Task, Trained, named_loss
 from parsimon.tasks.tuning import Family, TunedTraining
 
 ROUNDS = 100  # of ADMM at most, if it stops as in the paper
+COUNT_POWERS = {"count-ridge": 0.5, "count-elastic-net": 1.0}  # of a word's count, in the strength of its ridge
 CERTIFIED, PAPER = 1e-4, 1e-3  # tolerances of the two ways to stop
 
 
@@ -125,7 +126,8 @@ class DocumentTraining(DocumentOptions, TunedTraining[LabelledDocuments, Documen
             **super().describe(task, result),
             **{name: getattr(self, name) for name in REMEMBERED},
             "loss": named_loss(self.loss),
-            "penalty": self.penalty if isinstance(self.penalty, str) else repr(self.penalty),
+            "penalty": self.penalty_name or repr(self.penalty),
+            "values": self.values_name,
             "sentence": penalty.strength if isinstance(penalty, GroupPenalty) else None,
             "groups": self.groups if isinstance(self.groups, str) else "word list",
             "group_weight": self.group_weight if isinstance(self.group_weight, str) else "given",
@@ -142,28 +144,28 @@ class DocumentTraining(DocumentOptions, TunedTraining[LabelledDocuments, Documen
     @property
     def tunes(self) -> bool:
         """If no strength is given, unless it is said otherwise. What stops early has more to choose than strengths."""
-        if self.tune is not None or not isinstance(self.penalty, str):
+        if self.tune is not None or self.penalty_name is None:
             return bool(self.tune)
         return self.stopping == "certified" and not self._given
 
     @property
     def _given(self) -> dict[str, float]:
         """The strengths that are given."""
-        if not isinstance(self.penalty, str):
+        if self.penalty_name is None:
             return {}
-        given = {name: getattr(self, name) for name in STRENGTHS[self.penalty]}
+        given = {name: getattr(self, name) for name in STRENGTHS[self.penalty_name]}
         return {name: value for name, value in given.items() if value is not None}
 
     def families(self) -> Sequence[Family]:
         """The paths of the penalty; what is given stays."""
-        if not isinstance(self.penalty, str):
+        if self.penalty_name is None:
             raise ParsimonError(
                 f"tune=True chooses the strengths of a penalty by its name, and {excerpt(self.penalty)} has its own; "
                 "leave one of them out."
             )
         if self.stopping != "certified":
             raise ParsimonError("tune=True needs stopping='certified': rounds of ADMM are another choice.")
-        return families_of(self.penalty, self._given)
+        return families_of(self.penalty_name, self._given)
 
     @property
     def loose(self) -> float | None:
@@ -222,7 +224,7 @@ class DocumentTraining(DocumentOptions, TunedTraining[LabelledDocuments, Documen
         labels, gold = _numbered(data.labels, data.order)
         naming.check_labels(labels)
         check_label_counts(len(labels), len(gold), "documents", OF_ROWS)
-        values: Any = self.values
+        values: Any = self.values_name
         bag = BagOfWords(values, self.min_count, self.min_documents, self.max_documents, self.max_words)
         features = DocumentFeatures(corpus, bag.fit(corpus))
         matrix = features.bag.matrix(corpus)
@@ -245,10 +247,10 @@ class DocumentTraining(DocumentOptions, TunedTraining[LabelledDocuments, Documen
     @property
     def chosen_penalty(self) -> Penalty:
         """The penalty with its strengths, before it knows the documents."""
-        if not isinstance(self.penalty, str):
-            return self.penalty
-        strength = {"l1": 0.0, "l2": 0.0, **STRENGTHS[self.penalty], **self._given}
-        if self.penalty == "sentence":
+        if self.penalty_name is None:
+            return self.penalty  # type: ignore[return-value]
+        strength = {"l1": 0.0, "l2": 0.0, **STRENGTHS[self.penalty_name], **self._given}
+        if self.penalty_name == "sentence":
             return SentenceLasso(strength["sentence"], l1=strength["l1"], l2=strength["l2"])
         return ElasticNet(strength["l1"], strength["l2"])
 
@@ -265,8 +267,9 @@ class DocumentTraining(DocumentOptions, TunedTraining[LabelledDocuments, Documen
                 raise ParsimonError(
                     "documents have no templates; give groups of words, such as ByUnit('sentence')."
                 )
-        if self.penalty == "count-ridge":
-            return replace(penalty, weight=by_root_of_count(features.counts))
+        power = COUNT_POWERS.get(self.penalty_name or "")
+        if power is not None:
+            return replace(penalty, bend=bend_by_count(features.counts, power))
         bound: Penalty = penalty.bind(features)
         return bound
 
@@ -275,8 +278,8 @@ class DocumentTraining(DocumentOptions, TunedTraining[LabelledDocuments, Documen
     @property
     def _splits(self) -> bool:
         """Whether groups may be given copies of their weights."""
-        if isinstance(self.penalty, str):
-            return self.penalty == "sentence"
+        if self.penalty_name is not None:
+            return self.penalty_name == "sentence"
         return isinstance(self.penalty, GroupPenalty) and self.penalty.norm == 2
 
     @property
@@ -395,21 +398,20 @@ def spread_of(matrix: Any) -> Array:
     return np.sqrt(np.maximum(squares - mean**2, 0.0))
 
 
-def by_root_of_count(counts: Array) -> Array:
-    """c_k ∝ √n_k, of mean one: how much stronger the ridge of a word is that occurs n_k times.
+def bend_by_count(counts: Array, power: float) -> Array:
+    """b_k ∝ n_kᵖ, of mean one: how much stronger the ridge of a word is that occurs n_k times.
 
     ADMM that is stopped early shrinks weights like this (docs/results/yogatama2014.md): its first round has a ridge of
-    strength ρ n_k.
+    strength ρ n_k and a threshold λ.
     """
-    root = np.sqrt(np.maximum(counts, 1.0))
-    return np.asarray(root / root.mean(), np.float64)
+    bend = np.maximum(counts, 1.0) ** power
+    return np.asarray(bend / bend.mean(), np.float64)
 
 
 REMEMBERED = (
     "window",
     "stopping",
     "rho",
-    "values",
     "min_count",
     "min_documents",
     "max_documents",

@@ -86,9 +86,9 @@ def over_columns(penalty: Penalty, n_columns: int, width: int, *, bias: bool) ->
         penalty = replace(penalty, groups=wide_groups(groups, width, total))  # type: ignore[type-var]
     elif groups is not None:
         raise ParsimonError(f"the groups {groups} are not known for a matrix; give lists of columns.")
-    elif isinstance(penalty, ElasticNet) and penalty.weight is not None:  # of columns
-        wide = np.repeat(penalty.weight, width)
-        penalty = replace(penalty, weight=np.append(wide, np.zeros(width)) if bias else wide)
+    elif isinstance(penalty, ElasticNet) and penalty.bend is not None:  # of columns
+        wide = np.repeat(penalty.bend, width)
+        penalty = replace(penalty, bend=np.append(wide, np.ones(width)) if bias else wide)
     return penalty.exempt(np.arange(n_columns * width, total), total) if bias else penalty
 
 
