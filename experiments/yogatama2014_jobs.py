@@ -76,7 +76,7 @@ class Tuning:
     @classmethod
     def made(cls, given: Documents, reader: TextReader, threads: int) -> Tuning:
         """The words are those of the documents to learn from."""
-        training = DocumentTraining(reader=reader, n_jobs=threads)
+        training = DocumentTraining(penalty="sentence", reader=reader, n_jobs=threads)
         task = training.prepare(*given.train)
         number = {label: i for i, label in enumerate(task.labels)}
         matrices = [task.bag.matrix(reader.read(part[0])) for part in (given.dev, given.test)]

@@ -189,7 +189,7 @@ def test_a_look_inside_as_json(run, model):
     record = json.loads(run("inspect", model, "--json").stdout)
     assert (record["kind"], record["size"]["words"], record["size"]["labels"]) == ("document", 3, 2)
     assert record["details"]["label_names"] == ["bad", "good"]
-    assert record["details"]["heaviest"]["bad"] == [{"word": "dull", "weight": 1.5}]
+    assert record["details"]["heaviest"]["bad"] == [{"word": "dull", "weight": 1.5, "effect": None}]
     assert record["training"]["candidate_words"] == 300
     assert record["details"]["reader"]["lowercase"] is True
     assert len(record["history"]) == 1
@@ -273,6 +273,8 @@ def test_every_penalty_learns(run, corpus, penalty):
         "ridge": ["--l2", "0.1"],
         "lasso": ["--l1", "0.1"],
         "elastic-net": ["--l1", "0.1", "--l2", "0.1"],
+        "count-ridge": ["--l2", "0.1"],
+        "count-elastic-net": ["--l1", "0.1", "--l2", "0.1"],
         "sentence": ["--l1", "0.05", "--sentence-strength", "0.05"],
     }
     model = corpus / "a.model"
