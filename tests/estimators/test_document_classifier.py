@@ -281,6 +281,22 @@ def test_threads_do_not_change_bits(penalty: str, data: Any) -> None:
     assert one.coef_.tobytes() == three.coef_.tobytes()
 
 
+def test_strengths_choose_themselves() -> None:
+    fitted = DocumentClassifier(folds=3).fit(TEXTS, Y)
+    tuning = fitted.model_.info["tuning"]
+    assert (tuning["folds"], fitted.model_.values, fitted.model_.info["penalty"]) == (
+        3,
+        "binary",
+        "count-elastic-net",
+    )
+    assert fitted.score(TEXTS, Y) > 0.9
+    assert len(fitted.vocabulary_) == fitted.coef_.shape[1] == fitted.model_.info["candidate_words"]
+    by_dev = DocumentClassifier("lasso").fit(TEXTS, Y, dev=(TEXTS[:10], Y[:10]))
+    assert by_dev.model_.info["tuning"]["folds"] is None
+    loaded = GridSearchCV(DocumentClassifier(folds=2), {"tune_rule": ["best", "one-standard-error"]}, cv=2)
+    assert loaded.fit(TEXTS, Y).best_estimator_.model_.info["tuning"]["folds"] == 2
+
+
 def test_callback() -> None:
     seen: list[Any] = []
     fitted = DocumentClassifier("lasso", l1=1.0, callback=seen.append).fit(TEXTS, Y)
@@ -365,6 +381,8 @@ def test_documents_are_told_from_matrices(X: Any, expected: bool) -> None:
             TEXTS,
             f"penalty must be one of {', '.join(('auto', *STRENGTHS))}, not 'none'",
         ),
+        ({"penalty": "lasso", "tune": True}, MATRIX, "tune=True is for texts here"),
+        ({"penalty": "count-ridge"}, MATRIX, "the penalty count-ridge counts words, so it needs texts"),
         ({}, MATRIX, "a matrix has no groups by sentence; give groups as lists of columns"),
         ({"penalty": GroupLasso(1.0)}, MATRIX, "a matrix has no groups by sentence"),
         ({"groups": [[0, D]]}, MATRIX, f"group 0 has column {D}, but columns of X go from 0 to {D - 1}"),

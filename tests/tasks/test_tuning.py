@@ -15,7 +15,7 @@ import pytest
 from parsimon.arrays import IntArray
 from parsimon.errors import ParsimonError
 from parsimon.penalties import ElasticNet
-from parsimon.solvers import Status
+from parsimon.solvers import Status, Weights
 from parsimon.tasks.info import TUNING
 from parsimon.tasks.matrices.flat import flat_problem, over_columns
 from parsimon.tasks.options import DevelopmentOptions, PenaltyOptions, TuningOptions, changed
@@ -57,7 +57,8 @@ class TinyTuned(PenaltyOptions, DevelopmentOptions, TunedTraining[Examples, Tiny
     def train(self, data: Examples, run: Run, *, dev: Any = None, start: Any = None) -> Trained[TinyModel]:
         task = self.tuning_task(data)
         run.phase("training")
-        result = self.solve(task, None, run, dev=dev)
+        first = None if start is None else Weights(start.weights, None, len(start.weights))
+        result = self.solve(task, first, run, dev=dev)
         return Trained(task.model(result, self.describe(task, result)), result)
 
 

@@ -24,7 +24,7 @@ from parsimon.penalties.groups import Groups
 from parsimon.tasks.documents.explain import ExplainedDocument, explain
 from parsimon.tasks.documents.model import DocumentModel
 from parsimon.tasks.documents.options import DocumentOptions
-from parsimon.tasks.documents.training import DocumentTraining, LabelledDocuments
+from parsimon.tasks.documents.training import COUNT_POWERS, DocumentTraining, LabelledDocuments
 from parsimon.tasks.matrices.column_groups import FORMS, as_groups
 from parsimon.tasks.matrices.flat import centred
 from parsimon.tasks.matrices.linear import LinearModel
@@ -44,6 +44,9 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
     Minimises Σ loss + sentence Σ_s ‖w_s‖ + l1 ‖w‖₁ + l2/2 ‖w‖² (Yogatama & Smith 2014): w_s has the weights of the
     words of sentence s of the training documents, so whole sentences are found irrelevant. The bias is not penalised.
     The losses are summed: scikit-learn's C is 1/l1, or 1/l2.
+
+    Without a strength, all strengths are chosen, on `dev` or by folds; and without a penalty, what comes out is small
+    and reads well: an elastic net of the words that occur, whose ridge is stronger for frequent words.
 
     X has raw texts, documents that are lists of sentences or lists of lists of tokens; or it is a matrix, dense or
     sparse. Groups of a matrix's columns are given as `groups`.
@@ -225,6 +228,7 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         training, watch = self._watched_training()
         if training.penalty == "auto":
             training = replace(training, penalty="sentence")
+        check_for_columns(training)
         trained = self._matrix_training(training, rows.X.shape[1]).run(
             rows, dev=dev, start=start if isinstance(start, MatrixModel) else None, watch=watch
         )
@@ -302,6 +306,18 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def check_for_columns(training: DocumentTraining) -> None:
+    """Refuses what is only for texts."""
+    if training.tune:
+        raise ParsimonError(
+            "tune=True is for texts here; give strengths, or use OverlappingGroupLassoClassifier(tune=True) for a matrix."
+        )
+    if training.penalty_name in COUNT_POWERS:
+        raise ParsimonError(
+            f"the penalty {training.penalty_name} counts words, so it needs texts; give another for a matrix."
+        )
 
 
 def _with_labels(explained: ExplainedDocument, values: LabelValues) -> ExplainedDocument:
