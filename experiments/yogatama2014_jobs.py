@@ -19,8 +19,8 @@ import numpy as np
 from jobs import Job, peak_mb
 from parsimon.data import load_amazon, load_movie_reviews, load_news20
 from parsimon.data.text.reader import TextReader
-from parsimon.solvers import Validation, Weights
 from parsimon.features.bag_of_words import BagOfWords
+from parsimon.solvers import Validation, Weights
 from parsimon.tasks.documents.inspect import heaviest_words
 from parsimon.tasks.documents.training import DocumentTask, DocumentTraining, LabelledDocuments
 from parsimon.tasks.documents.tuning import Trial, best_trial, grid_search, successive_halving
@@ -285,10 +285,13 @@ def default(*, task: str, threads: int) -> dict[str, Any]:
     predicted = model.predict(model.read(given.test[0]))
     right = "".join("1" if a == b else "0" for a, b in zip(predicted, given.test[1], strict=True))
     heavy = sorted(
-        (word for label in model.labels for word in heaviest_words(model, label)), key=lambda w: -(w.effect or 0.0)
+        (word for label in model.labels for word in heaviest_words(model, label)),
+        key=lambda w: -(w.effect or 0.0),
     )
     cuts = training._cuts(data)
-    theirs = max((of_scikit_learn(values, name, data, given, reader, cuts) for values, name in SIX), key=_by_folds)
+    theirs = max(
+        (of_scikit_learn(values, name, data, given, reader, cuts) for values, name in SIX), key=_by_folds
+    )
     return {
         "right": right,
         "words": len(model.words),
@@ -313,7 +316,10 @@ def of_scikit_learn(
     corpus = reader.read(data.documents)
     bag = BagOfWords(values).fit(corpus)
     everything = np.arange(len(corpus))
-    settings = {"l1_ratios": (1.0 if name == "L1" else 0.0,), "solver": "liblinear" if name == "L1" else "lbfgs"}
+    settings = {
+        "l1_ratios": (1.0 if name == "L1" else 0.0,),
+        "solver": "liblinear" if name == "L1" else "lbfgs",
+    }
     began = time.process_time()
     fitted = LogisticRegressionCV(
         Cs=CS,
@@ -336,4 +342,10 @@ def of_scikit_learn(
     }
 
 
-JOBS: dict[str, Job] = {"default": default, "tune": tune, "cross_validate": cross_validate, "time_fits": time_fits, "grow": grow}
+JOBS: dict[str, Job] = {
+    "default": default,
+    "tune": tune,
+    "cross_validate": cross_validate,
+    "time_fits": time_fits,
+    "grow": grow,
+}

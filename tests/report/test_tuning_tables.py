@@ -37,7 +37,10 @@ def test_facts() -> None:
     ]
     dev = {**TUNING, "folds": None, "rule": "one-standard-error", "tried": [tried(2, 20, -3.25, 7, None)]}
     assert tuning_facts({"tuning": dev}) == [
-        ("strengths", "l1 2, l2 20: of 1 tried on development data, the smallest within one standard error, score -3.25")
+        (
+            "strengths",
+            "l1 2, l2 20: of 1 tried on development data, the smallest within one standard error, score -3.25",
+        )
     ]
     assert tuning_facts({}) == []
     assert tuning_table({}) == ""

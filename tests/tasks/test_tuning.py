@@ -210,7 +210,7 @@ def test_a_limit_of_time_ends_the_choice_too() -> None:
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    with pytest.raises(ParsimonError, match="tune=True chooses l1, so l1=0.7 would make no difference"):
+    with pytest.raises(ParsimonError, match=r"tune=True chooses l1, so l1=0\.7 would make no difference"):
         TinyTuned(l1=0.7).run(examples())
     with pytest.raises(ParsimonError, match="folds must be a whole number, 2 or more"):
         TinyTuned(folds=1).run(examples())

@@ -86,7 +86,8 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         "auto",
         positional=True,
         help="The penalty. 'auto' takes 'sentence' if something is said about groups of words, or for a matrix, and "
-        "else 'count-elastic-net', whose ridge is stronger for frequent words. An object such as ``OverlappingGroupLasso(1.0, groups)`` has its own strengths.",
+        "else 'count-elastic-net', whose ridge is stronger for frequent words. An object such as "
+        "``OverlappingGroupLasso(1.0, groups)`` has its own strengths.",
     )
     groups: Any = changed(
         DocumentOptions,
@@ -312,7 +313,7 @@ def check_for_columns(training: DocumentTraining) -> None:
     """Refuses what is only for texts."""
     if training.tune:
         raise ParsimonError(
-            "tune=True is for texts here; give strengths, or use OverlappingGroupLassoClassifier(tune=True) for a matrix."
+            "tune=True is for texts here; give strengths, or use OverlappingGroupLassoClassifier for a matrix."
         )
     if training.penalty_name in COUNT_POWERS:
         raise ParsimonError(

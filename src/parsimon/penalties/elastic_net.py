@@ -21,7 +21,8 @@ def soft_threshold(v: Array, threshold: float | Array) -> Array:
 class ElasticNet(BasePenalty):
     """Ω(w) = Σ_k c_k (l1 |w_k| + l2/2 b_k w_k²), with c_k = 1 unless `weight` says otherwise (0: not penalised).
 
-    b_k = 1, unless `bend` says how much stronger or weaker the l2 part is for each weight. The strengths are Wapiti's ρ1 and ρ2.
+    b_k = 1, unless `bend` says how much stronger or weaker the l2 part of each weight is. The strengths are Wapiti's ρ1
+    and ρ2.
 
     >>> import numpy as np
     >>> from parsimon.penalties import ElasticNet

@@ -9,7 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from parsimon.forms import Form, count, flag, integer, line, list_of, mapping, number, optional, record, text, tuple_of
+from parsimon.forms import (
+    Form,
+    count,
+    flag,
+    integer,
+    line,
+    list_of,
+    mapping,
+    number,
+    optional,
+    record,
+    text,
+    tuple_of,
+)
 
 measure, size, setting, about = optional(number), optional(count), optional(line), optional(text)
 

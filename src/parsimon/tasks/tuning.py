@@ -173,13 +173,20 @@ class TunedTraining(TuningOptions, Training[Data, Model], Generic[Data, Model]):
         cuts = self._cuts(data) if dev is None else []
         if not families or (dev is None and len(cuts) < 2):
             if self.tune:
-                raise ParsimonError("there are too few instances for folds; give strengths, or leave out tune=True.")
+                raise ParsimonError(
+                    "there are too few instances for folds; give strengths, or leave out tune=True."
+                )
             return given
         found = Search(self, data, run, families, cuts, dev).choose()
         if found is None:
             return given
         tuned, model = found
-        return replace(self, tuned=tuned, **tuned.chosen), data, None, start if model is None else model
+        return self.at(tuned.chosen, tuned), data, None, start if model is None else model
+
+    def at(self, strengths: Mapping[str, float], tuned: Tuned | None = None) -> Self:
+        """The same with these strengths, which are then given."""
+        settings: dict[str, Any] = {**strengths, "tune": False, "tuned": tuned}
+        return replace(self, **settings)
 
     def _cuts(self, data: Data) -> list[IntArray]:
         """The folds: every class is spread over all of them as evenly as can be; fewer where a class is small."""
@@ -209,10 +216,14 @@ class Search(Generic[Data, Model]):
     ) -> None:
         self.training, self.data, self.run, self.families = training, data, run, families
         self.cuts, self.dev = cuts, dev
-        self.loose = replace(training, tol=max(training.tol or 0.0, training.loose)) if training.loose else training
+        self.loose = (
+            replace(training, tol=max(training.tol or 0.0, training.loose)) if training.loose else training
+        )
         self.tops: list[float] = []
         self.scored: list[list[list[Scored]]] = [[] for _ in families]  # by family, fold and strength
-        self.kept: dict[tuple[int, int], tuple[Any, Any]] = {}  # the last model of each strength, for a run cut short
+        self.kept: dict[
+            tuple[int, int], tuple[Any, Any]
+        ] = {}  # the last model of each strength, for a run cut short
 
     def choose(self) -> tuple[Tuned, Any] | None:
         """What is best, and a model to start from if nothing more can be learnt; None if nothing was scored."""
@@ -242,7 +253,7 @@ class Search(Generic[Data, Model]):
 
     def _largest(self, whole: Any, family: Family) -> float:
         """The first strength of a path: from there on everything is dropped, or hardly anything is learnt."""
-        unit = replace(self.training, tune=False, **family.at(1.0)).again(whole).problem
+        unit = self.training.at(family.at(1.0)).again(whole).problem
         return largest_of(unit, family)
 
     def _along(self, part: Part[Data, Model], number: int, family: Family) -> None:
@@ -252,8 +263,10 @@ class Search(Generic[Data, Model]):
         weights = Weights.zeros(part.task.problem.n_features)
         path = family.path(self.tops[number])
         for i, strength in enumerate(path):
-            self.run.phase(f"tuning: {part.name}strength {i + 1} of {len(path)}", self._done(number, i / len(path)))
-            training = replace(self.loose, tune=False, **family.at(strength))
+            self.run.phase(
+                f"tuning: {part.name}strength {i + 1} of {len(path)}", self._done(number, i / len(path))
+            )
+            training = self.loose.at(family.at(strength))
             here = training.again(part.task)
             result = self.run.fit(
                 f"tuning: {part.name}{_named(family.at(strength))}",
@@ -286,7 +299,9 @@ class Search(Generic[Data, Model]):
             path = family.path(self.tops[number])
             for i in range(min(map(len, folds), default=0)):
                 scores, sizes = np.array([fold[i] for fold in folds]).T
-                each = Tried(family.at(path[i]), float(np.mean(scores)), self._error(scores), float(np.mean(sizes)))
+                each = Tried(
+                    family.at(path[i]), float(np.mean(scores)), self._error(scores), float(np.mean(sizes))
+                )
                 tried.append((each, (number, i)))
         if not tried:
             return None

@@ -28,7 +28,9 @@ def test_words_of_two_labels_mirror_each_other() -> None:
 def test_words_are_ranked_by_what_they_do() -> None:
     """A heavy word that hardly occurs does less than a lighter one that often does."""
     spread = np.array([0.1, 1.0, 0.5])
-    model = DocumentModel(("bad", "good"), ("rare", "often", "dull"), [[3.0], [2.0], [-1.0]], [0.0], spread=spread)
+    model = DocumentModel(
+        ("bad", "good"), ("rare", "often", "dull"), [[3.0], [2.0], [-1.0]], [0.0], spread=spread
+    )
     words = heaviest_words(model, "good")
     assert [(each.word, each.weight, each.effect) for each in words] == [
         ("often", 2.0, 2.0),

@@ -332,7 +332,7 @@ def test_l1_chooses_itself(data: Any, form: str) -> None:
     assert 0.3 < max(each["score"] for each in tuning["tried"]) <= 1
     again = replace(training, tune=None, l1=model.info["l1"]).fit(replace(own), X, y)
     np.testing.assert_array_equal(again.weights, model.weights)
-    assert training.fit(replace(own), X, y).info["tuning"] == tuning  # nothing of the folds is left in the space
+    assert training.fit(replace(own), X, y).info["tuning"] == tuning  # the folds have left no trace
 
 
 def test_development_sequences_choose(data: Any) -> None:

@@ -112,9 +112,7 @@ def command_of(kind: Kind[Any]) -> click.Command:
     function: Any = run
     for add in reversed(decorators):
         function = add(function)
-    as_command = click.command(
-        kind.name, cls=TrainCommand, context_settings=CONTEXT, epilog=kind.examples
-    )
+    as_command = click.command(kind.name, cls=TrainCommand, context_settings=CONTEXT, epilog=kind.examples)
     return as_command(function)
 
 
@@ -129,12 +127,17 @@ class TrainCommand(SectionedCommand):
             able = [
                 kind.noun
                 for kind in all_kinds()
-                if any(error.option_name in (*each.opts, *each.secondary_opts) for each in command_of(kind).params)
+                if any(
+                    error.option_name in (*each.opts, *each.secondary_opts)
+                    for each in command_of(kind).params
+                )
             ]
             if not able:
                 raise
             noun = kind_named(str(self.name)).noun
-            raise ParsimonError(f"{error.option_name} is for {listed(able)}, not for {noun}; leave it out.") from None
+            raise ParsimonError(
+                f"{error.option_name} is for {listed(able)}, not for {noun}; leave it out."
+            ) from None
 
 
 def has_tuning(kind: Kind[Any]) -> bool:

@@ -71,7 +71,8 @@ class Documents(Kind["DocumentModel"]):
     ({"text": …, "label": …}, where the text may be a list of sentences) or of lines 'label TAB text'.
 
     It minimises loss + l1 Σ|w| + l2/2 Σw² + sentence-strength Σ‖w_s‖, where w_s are the weights of the
-    words of sentence s. Words with zero weight are not in the model.
+    words of sentence s. Words with zero weight are not in the model. Strengths choose themselves if none
+    is given.
     """
     examples = """
 \b

@@ -14,6 +14,7 @@ from parsimon.tasks.options import (
     TrainingOptions,
     TuningOptions,
     changed,
+    excerpt,
     option,
 )
 
@@ -60,11 +61,11 @@ class DocumentOptions(TuningOptions, DevelopmentOptions, TrainingOptions):
         shown="chosen; without choice 1 with lasso, 0.5 with count-elastic-net, else 0.1",
     )
     l2: float | None = option(
-        None, "L2 strength.",
+        None,
+        "L2 strength.",
         LEARNING,
         least=0,
         shown="chosen; without choice 1 with a ridge, 2 with count-elastic-net, 0.1 with elastic-net, else 0",
-   
     )
     loss: str | Loss = option(
         "log",
@@ -161,8 +162,7 @@ class DocumentOptions(TuningOptions, DevelopmentOptions, TrainingOptions):
         """The options about groups of words that are not what they are by default."""
         defaults = {each.name: each.default for each in fields(DocumentOptions)}
         names = ("sentence", "groups", "window", "group_weight", "stopping", "rho")
-        given = {name: getattr(self, name) for name in names}
-        return [name for name, value in given.items() if not isinstance(value, str | int | float | None) or value != defaults[name]]
+        return [name for name in names if excerpt(getattr(self, name)) != excerpt(defaults[name])]
 
     @property
     def values_name(self) -> str:

@@ -36,6 +36,8 @@ def families_of(penalty: str, given: Mapping[str, float]) -> Sequence[Family]:
     if not others:
         return [Family(main, fixed=given, least=least)]
     if penalty == "sentence":
-        return [Family(main, fixed=given, tied={others[0]: ratio}, least=1e-2, a_decade=3) for ratio in SENTENCES]
+        return [
+            Family(main, fixed=given, tied={others[0]: ratio}, least=1e-2, a_decade=3) for ratio in SENTENCES
+        ]
     ratios = RATIOS[penalty]
     return [Family(main, fixed=given, tied={others[0]: ratio}, least=least) for ratio in ratios]

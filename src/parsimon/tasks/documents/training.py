@@ -39,7 +39,10 @@ from parsimon.tasks.training import Run, Task, Trained, named_loss
 from parsimon.tasks.tuning import Family, TunedTraining
 
 ROUNDS = 100  # of ADMM at most, if it stops as in the paper
-COUNT_POWERS = {"count-ridge": 0.5, "count-elastic-net": 1.0}  # of a word's count, in the strength of its ridge
+COUNT_POWERS = {
+    "count-ridge": 0.5,
+    "count-elastic-net": 1.0,
+}  # of a word's count, in the strength of its ridge
 CERTIFIED, PAPER = 1e-4, 1e-3  # tolerances of the two ways to stop
 
 
@@ -231,7 +234,15 @@ class DocumentTraining(DocumentOptions, TunedTraining[LabelledDocuments, Documen
         design = FlatDesign.build(matrix, len(labels), threads=self.n_threads)
         problem = self._problem(features, design, gold, data.weights)
         return DocumentTask(
-            labels, features, design, gold, problem, reader, data.weights, data.label_values, spread_of(matrix)
+            labels,
+            features,
+            design,
+            gold,
+            problem,
+            reader,
+            data.weights,
+            data.label_values,
+            spread_of(matrix),
         )
 
     def again(self, task: DocumentTask) -> DocumentTask:
@@ -269,7 +280,7 @@ class DocumentTraining(DocumentOptions, TunedTraining[LabelledDocuments, Documen
                 )
         power = COUNT_POWERS.get(self.penalty_name or "")
         if power is not None:
-            return replace(penalty, bend=bend_by_count(features.counts, power))
+            penalty = replace(penalty, bend=bend_by_count(features.counts, power))
         bound: Penalty = penalty.bind(features)
         return bound
 
@@ -347,7 +358,9 @@ class DocumentTask:
     def model(self, result: Result, info: dict[str, Any]) -> DocumentModel:
         """What is left of the words."""
         weights, bias = columns_of(result.weights.dense(), len(self.bag.words), self.width, bias=True)
-        model = DocumentModel.from_weights(self.labels, self.bag, weights, bias, self.reader, info, self.spread)
+        model = DocumentModel.from_weights(
+            self.labels, self.bag, weights, bias, self.reader, info, self.spread
+        )
         return replace(model, label_values=self.label_values)
 
     def weights_of(self, model: DocumentModel) -> Weights | None:
@@ -395,7 +408,7 @@ def spread_of(matrix: Any) -> Array:
     """The standard deviation of every column."""
     mean = np.asarray(matrix.mean(axis=0)).reshape(-1)
     squares = np.asarray(matrix.multiply(matrix).mean(axis=0)).reshape(-1)
-    return np.sqrt(np.maximum(squares - mean**2, 0.0))
+    return np.asarray(np.sqrt(np.maximum(squares - mean**2, 0.0)), np.float64)
 
 
 def bend_by_count(counts: Array, power: float) -> Array:

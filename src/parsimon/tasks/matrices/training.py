@@ -138,7 +138,7 @@ class MatrixTraining(MatrixOptions, TunedTraining[Rows, MatrixModel]):
     # ---- strengths that choose themselves ----------------------------------------------------------------------
 
     def families(self) -> Sequence[Family]:
-        """The strength of groups; without groups, what is not given of an elastic net, with lasso and ridge among them."""
+        """That of groups; without these, what is not given of an elastic net, with lasso and ridge among them."""
         if self.penalty is not None:
             raise ParsimonError(
                 "tune=True chooses alpha, l1 or l2, and a penalty object has its own strengths; leave one of them out."
@@ -175,6 +175,7 @@ class MatrixTraining(MatrixOptions, TunedTraining[Rows, MatrixModel]):
 
     def again(self, task: MatrixTask) -> MatrixTask:
         """The same rows with the strengths of this training."""
+        assert task.all_groups is not None
         penalty = self.penalty_on(task.all_groups)
         width, bias = task.width, task.bias
         return replace(

@@ -45,8 +45,8 @@ from parsimon.tasks.training import (
     debiased,
     largest_strength,
 )
-from parsimon.tasks.tuning import Family, TunedTraining
 from parsimon.tasks.trees.seen_below import seen_below
+from parsimon.tasks.tuning import Family, TunedTraining
 
 BATCH = 1 << 17  # part scores (tokens × labels) in one batch: 1 MB, so that they stay in a core's own cache
 EVENLY = (
@@ -300,7 +300,9 @@ class LabellingTraining(LabellingOptions, TunedTraining[Labelled, SequenceModel]
     def families(self) -> Sequence[Family]:
         """The path of l1, of one set of features."""
         if self.penalty is not None:
-            raise ParsimonError("tune=True chooses l1, and a penalty object takes its place; leave one of them out.")
+            raise ParsimonError(
+                "tune=True chooses l1, and a penalty object takes its place; leave one of them out."
+            )
         if self.growth is not None or self.selection is not None:
             raise ParsimonError(
                 "tune=True chooses l1 for all features, so templates can neither be selected nor grow; leave one out."
