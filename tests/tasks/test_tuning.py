@@ -47,7 +47,7 @@ class TinyTuned(PenaltyOptions, DevelopmentOptions, TunedTraining[Examples, Tiny
     def held_out(self, data: Examples) -> Examples:
         return data
 
-    def tuning_task(self, data: Examples) -> TinyTask:
+    def task(self, data: Examples) -> TinyTask:
         return TinyTask(flat_problem(data.X, data.y, 2, ElasticNet(self.l1, self.l2)))
 
     def again(self, task: TinyTask) -> TinyTask:
@@ -55,7 +55,7 @@ class TinyTuned(PenaltyOptions, DevelopmentOptions, TunedTraining[Examples, Tiny
         return TinyTask(task.problem.with_penalty(penalty))  # type: ignore[arg-type]
 
     def train(self, data: Examples, run: Run, *, dev: Any = None, start: Any = None) -> Trained[TinyModel]:
-        task = self.tuning_task(data)
+        task = self.task(data)
         run.phase("training")
         first = None if start is None else Weights(start.weights, None, len(start.weights))
         result = self.solve(task, first, run, dev=dev)

@@ -23,8 +23,8 @@ from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groups import Groups
 from parsimon.tasks.documents.explain import ExplainedDocument, explain
 from parsimon.tasks.documents.model import DocumentModel
-from parsimon.tasks.documents.options import DocumentOptions
-from parsimon.tasks.documents.training import COUNT_POWERS, DocumentTraining, LabelledDocuments
+from parsimon.tasks.documents.options import COUNT_POWERS, DocumentOptions
+from parsimon.tasks.documents.training import DocumentTraining, LabelledDocuments
 from parsimon.tasks.matrices.column_groups import FORMS, as_groups
 from parsimon.tasks.matrices.flat import centred
 from parsimon.tasks.matrices.linear import LinearModel

@@ -114,7 +114,7 @@ class TunedTraining(TuningOptions, Training[Data, Model], Generic[Data, Model]):
         """Data in the form of development data."""
 
     @abstractmethod
-    def tuning_task(self, data: Data) -> Any:
+    def task(self, data: Data) -> Any:
         """The problem of some data."""
 
     @abstractmethod
@@ -227,7 +227,7 @@ class Search(Generic[Data, Model]):
 
     def choose(self) -> tuple[Tuned, Any] | None:
         """What is best, and a model to start from if nothing more can be learnt; None if nothing was scored."""
-        whole = self.training.tuning_task(self.data)
+        whole = self.training.task(self.data)
         self.tops = [self._largest(whole, family) for family in self.families]
         for part in self._parts(whole):
             for number, family in enumerate(self.families):
@@ -247,7 +247,7 @@ class Search(Generic[Data, Model]):
         for number, cut in enumerate(self.cuts, start=1):
             self.run.phase(f"tuning: fold {number} of {len(self.cuts)}", 0.9 * (number - 1) / len(self.cuts))
             rest = np.setdiff1d(np.arange(n), cut)
-            task = self.training.tuning_task(self.training.part(self.data, rest))
+            task = self.training.task(self.training.part(self.data, rest))
             held = self.training.held_out(self.training.part(self.data, cut))
             yield Part(f"fold {number} of {len(self.cuts)}, ", task, self.training.scored_on(task, held))
 

@@ -10,9 +10,10 @@ import pytest
 
 from parsimon.errors import ParsimonError
 from parsimon.penalties import ElasticNet
+from parsimon.tasks.documents.features import bend_by_count
 from parsimon.tasks.documents.options import STRENGTHS
 from parsimon.tasks.documents.paths import NAMES, families_of
-from parsimon.tasks.documents.training import DocumentTraining, bend_by_count
+from parsimon.tasks.documents.training import DocumentTraining
 from parsimon.tasks.model_file import dump_model, parse_model
 
 

@@ -32,15 +32,14 @@ from parsimon.cli.options import (
     said_of_flags,
 )
 from parsimon.cli.output import check_writable, show, show_record
+from parsimon.cli.tuning import TUNE_PLOT, check_tuning, has_tuning, write_tune_plot
 from parsimon.errors import ParsimonError
 from parsimon.tasks.kinds import kinds
 from parsimon.tasks.options import (
     DTYPES,
     FILES,
     RUNNING,
-    TUNING,
     DevelopmentOptions,
-    TuningOptions,
     options_of,
 )
 
@@ -140,23 +139,11 @@ class TrainCommand(SectionedCommand):
             ) from None
 
 
-def has_tuning(kind: Kind[Any]) -> bool:
-    """Whether strengths of a kind can choose themselves."""
-    return issubclass(kind.options, TuningOptions)
-
-
 DEV = option(
     "--dev",
     section=FILES,
     metavar="DEV",
     help="Development data: stop when their score no longer improves, and keep the best.",
-)
-TUNE_PLOT = option(
-    "--tune-plot",
-    section=TUNING,
-    type=PATH,
-    metavar="FILE",
-    help="Draw score and size against strength to a .png, .svg or .pdf file (needs matplotlib).",
 )
 LOG = option(
     "--log", section=FILES, type=PATH, metavar="FILE", help="Write JSON lines about the training to a file."
@@ -414,20 +401,6 @@ def also_written(kind: Kind[Any], job: Asked) -> dict[str, Path]:
     return {**kind.also_written(job), **({} if plot is None else {"the plot": plot})}
 
 
-def write_tune_plot(job: Asked, model: Any) -> None:
-    """The drawing of score and size against strength, if strengths were chosen."""
-    if job.get("tune_plot") is None:
-        return
-    tuning = model.info.get("tuning")
-    if not tuning:
-        say(f"{job['tune_plot']} was not drawn, because no strengths were chosen")
-        return
-    from parsimon.report.figure_file import save_figure
-    from parsimon.report.tuning_tables import draw_tuning
-
-    save_figure(draw_tuning(tuning), job["tune_plot"])
-
-
 # --- Before any work -----------------------------------------------------------------------------------------
 
 
@@ -485,20 +458,6 @@ def check_files(kind: Kind[Any], job: Asked) -> None:
         for target in targets.values():
             if Path(source).is_file() and target.exists() and target.samefile(source):
                 raise ParsimonError(f"{source} would be overwritten by {target}; name another file.")
-
-
-def check_tuning(kind: Kind[Any], job: Asked) -> None:
-    """Refuses options about a choice of strengths that would make no difference."""
-    if not has_tuning(kind):
-        return
-    if job["tune"] is False:
-        refuse_idle(job, ["folds", "tune_rule", "tune_plot"], "strengths that choose themselves", "--tune")
-    if job["dev"] is not None and "folds" in job.given:
-        raise ParsimonError("--folds is about choosing strengths without --dev; leave one of them out.")
-    if job["tune_plot"] is not None:
-        from parsimon.report.figure_file import check_ending
-
-        check_ending(job["tune_plot"])
 
 
 def check_development(kind: Kind[Any], job: Asked) -> None:

@@ -40,6 +40,10 @@ STRENGTHS = {
 }
 
 
+# Of a word's count, in the strength of its ridge.
+COUNT_POWERS = {"count-ridge": 0.5, "count-elastic-net": 1.0}
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class DocumentOptions(TuningOptions, DevelopmentOptions, TrainingOptions):
     """Options for the features of documents and their penalty."""
@@ -169,7 +173,7 @@ class DocumentOptions(TuningOptions, DevelopmentOptions, TrainingOptions):
         """The values of words."""
         if self.values != "auto":
             return self.values
-        return "binary" if str(self.penalty_name).startswith("count-") else "counts"
+        return "binary" if self.penalty_name in COUNT_POWERS else "counts"
 
     @property
     def limit_is_method(self) -> bool:

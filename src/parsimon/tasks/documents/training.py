@@ -21,9 +21,16 @@ from parsimon.penalties.groupings import ByTemplate
 from parsimon.problem import InMemoryProblem
 from parsimon.solvers import ADMM, Result, Solver, Validation, Weights
 from parsimon.tasks import naming
-from parsimon.tasks.documents.features import ByUnit, DocumentFeatures, OfWords
+from parsimon.tasks.documents.features import (
+    ByUnit,
+    DocumentFeatures,
+    OfWords,
+    bend_by_count,
+    corpus_of,
+    spread_of,
+)
 from parsimon.tasks.documents.model import DocumentModel
-from parsimon.tasks.documents.options import STRENGTHS, DocumentOptions
+from parsimon.tasks.documents.options import COUNT_POWERS, STRENGTHS, DocumentOptions
 from parsimon.tasks.documents.paths import families_of
 from parsimon.tasks.label_counts import OF_ROWS, check_label_counts
 from parsimon.tasks.matrices.flat import (
@@ -39,10 +46,6 @@ from parsimon.tasks.training import Run, Task, Trained, named_loss
 from parsimon.tasks.tuning import Family, TunedTraining
 
 ROUNDS = 100  # of ADMM at most, if it stops as in the paper
-COUNT_POWERS = {
-    "count-ridge": 0.5,
-    "count-elastic-net": 1.0,
-}  # of a word's count, in the strength of its ridge
 CERTIFIED, PAPER = 1e-4, 1e-3  # tolerances of the two ways to stop
 
 
@@ -194,10 +197,6 @@ class DocumentTraining(DocumentOptions, TunedTraining[LabelledDocuments, Documen
     def held_out(self, data: LabelledDocuments) -> tuple[Any, Sequence[str]]:
         """Documents and labels."""
         return data.documents, data.labels
-
-    def tuning_task(self, data: LabelledDocuments) -> DocumentTask:
-        """Vocabulary and matrix of some documents."""
-        return self.task(data)
 
     # ---- problems ----------------------------------------------------------------------------------------------
 
@@ -387,11 +386,6 @@ class DocumentTask:
         return accuracy_on(self.bag.matrix(corpus), gold, self.width)
 
 
-def corpus_of(documents: Sequence[Any] | Corpus, reader: TextReader) -> Corpus:
-    """Documents that have been read, or are now."""
-    return documents if isinstance(documents, Corpus) else reader.read(documents)
-
-
 def _numbered(labels: Sequence[str], order: Sequence[str] | None) -> tuple[tuple[str, ...], IntArray]:
     """All labels, and the number of each document's."""
     names, gold = np.unique(np.asarray(labels, str), return_inverse=True)
@@ -402,23 +396,6 @@ def _numbered(labels: Sequence[str], order: Sequence[str] | None) -> tuple[tuple
         return tuple(names.tolist()), gold
     number = {name: i for i, name in enumerate(order)}
     return tuple(order), np.array([number[name] for name in names.tolist()], np.int64)[gold]
-
-
-def spread_of(matrix: Any) -> Array:
-    """The standard deviation of every column."""
-    mean = np.asarray(matrix.mean(axis=0)).reshape(-1)
-    squares = np.asarray(matrix.multiply(matrix).mean(axis=0)).reshape(-1)
-    return np.asarray(np.sqrt(np.maximum(squares - mean**2, 0.0)), np.float64)
-
-
-def bend_by_count(counts: Array, power: float) -> Array:
-    """b_k ∝ n_kᵖ, of mean one: how much stronger the ridge of a word is that occurs n_k times.
-
-    ADMM that is stopped early shrinks weights like this (docs/results/yogatama2014.md): its first round has a ridge of
-    strength ρ n_k and a threshold λ.
-    """
-    bend = np.maximum(counts, 1.0) ** power
-    return np.asarray(bend / bend.mean(), np.float64)
 
 
 REMEMBERED = (

@@ -33,12 +33,11 @@ from parsimon.tasks.matrices.flat import (
 )
 from parsimon.tasks.matrices.model import MatrixModel
 from parsimon.tasks.matrices.options import MatrixOptions
+from parsimon.tasks.matrices.paths import families_of
 from parsimon.tasks.options import LEARNING, option
 from parsimon.tasks.training import Run, Task, Trained, named_loss
 from parsimon.tasks.tuning import Family, TunedTraining
 
-RATIOS = (0.1, 1.0)  # of l2 to l1 in the elastic nets to choose from
-FAR = 1e-4  # how far the path of a ridge goes, as a share of its first strength
 PRECISE = 1e-10  # the tolerance for the weights that no strength of groups makes zero
 
 
@@ -138,21 +137,12 @@ class MatrixTraining(MatrixOptions, TunedTraining[Rows, MatrixModel]):
     # ---- strengths that choose themselves ----------------------------------------------------------------------
 
     def families(self) -> Sequence[Family]:
-        """That of groups; without these, what is not given of an elastic net, with lasso and ridge among them."""
+        """The paths of what is not given."""
         if self.penalty is not None:
             raise ParsimonError(
                 "tune=True chooses alpha, l1 or l2, and a penalty object has its own strengths; leave one of them out."
             )
-        if self.alpha:
-            return [Family("alpha", {"l1": self.l1, "l2": self.l2})]
-        if self.l1 and self.l2:
-            return []
-        if self.l1:
-            return [Family("l2", {"l1": self.l1}, least=FAR)]
-        if self.l2:
-            return [Family("l1", {"l2": self.l2})]
-        nets = [Family("l1", tied={"l2": ratio}) for ratio in RATIOS]
-        return [Family("l1", {"l2": 0.0}), *nets, Family("l2", {"l1": 0.0}, least=FAR)]
+        return families_of(self.alpha, self.l1, self.l2)
 
     def classes_of(self, data: Rows) -> IntArray:
         """Classes as numbers; numbers have none."""
@@ -168,10 +158,6 @@ class MatrixTraining(MatrixOptions, TunedTraining[Rows, MatrixModel]):
     def held_out(self, data: Rows) -> tuple[Any, Any]:
         """Rows and outputs."""
         return data.X, data.y
-
-    def tuning_task(self, data: Rows) -> MatrixTask:
-        """The problem of some rows."""
-        return self.task(data)
 
     def again(self, task: MatrixTask) -> MatrixTask:
         """The same rows with the strengths of this training."""

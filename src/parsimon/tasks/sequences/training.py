@@ -329,7 +329,7 @@ class LabellingTraining(LabellingOptions, TunedTraining[Labelled, SequenceModel]
         """Input and labels."""
         return data.X, data.y
 
-    def tuning_task(self, data: Labelled) -> SequenceTask:
+    def task(self, data: Labelled) -> SequenceTask:
         """The features of some data, in a space of their own, and their problem."""
         space: Any = data.space
         own = replace(data, space=replace(space), X=_with_own_strings(data.X))
