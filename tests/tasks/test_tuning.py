@@ -216,6 +216,8 @@ def test_what_makes_no_sense_is_refused() -> None:
         TinyTuned(folds=1).run(examples())
     with pytest.raises(ParsimonError, match="tune_rule must be one of best, one-standard-error"):
         TinyTuned(tune_rule="worst").run(examples())
+    with pytest.raises(ParsimonError, match="with standard errors needs folds"):
+        TinyTuned(tune_rule="one-standard-error").run(examples(), dev=examples(20))
     few = Examples(np.eye(6)[:3], np.array([0, 1, 1]))
     with pytest.raises(ParsimonError, match="too few instances for folds"):
         TinyTuned().run(few)

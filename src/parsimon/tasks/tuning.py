@@ -168,6 +168,11 @@ class TunedTraining(TuningOptions, Training[Data, Model], Generic[Data, Model]):
         given = self, data, dev, start
         if not self.tunes:
             return given
+        if dev is not None and self.tune_rule != "best":
+            raise ParsimonError(
+                "a tune_rule with standard errors needs folds; leave out the development data, or take the best score."
+            )
+        run.phase("tuning: preparing")
         data = self.ready(data)
         families = self.families()
         cuts = self._cuts(data) if dev is None else []
@@ -216,14 +221,11 @@ class Search(Generic[Data, Model]):
     ) -> None:
         self.training, self.data, self.run, self.families = training, data, run, families
         self.cuts, self.dev = cuts, dev
-        self.loose = (
-            replace(training, tol=max(training.tol or 0.0, training.loose)) if training.loose else training
-        )
+        tol = None if training.loose is None else max(training.tol or 0.0, training.loose)
+        self.loose = training if tol is None else replace(training, tol=tol)
         self.tops: list[float] = []
         self.scored: list[list[list[Scored]]] = [[] for _ in families]  # by family, fold and strength
-        self.kept: dict[
-            tuple[int, int], tuple[Any, Any]
-        ] = {}  # the last model of each strength, for a run cut short
+        self.kept: dict[tuple[int, int], tuple[Any, Any]] = {}  # the last fit of each strength
 
     def choose(self) -> tuple[Tuned, Any] | None:
         """What is best, and a model to start from if nothing more can be learnt; None if nothing was scored."""

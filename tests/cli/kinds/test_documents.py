@@ -453,8 +453,9 @@ def test_no_options_are_needed(run, corpus):
 def test_development_documents_choose_strengths(run, corpus):
     model = corpus / "a.model"
     arguments = ["train", "document", corpus / "train.tsv", "-m", model, "--penalty", "lasso"]
-    result = run(*arguments, "--dev", corpus / "test.tsv", "--tune-rule", "one-standard-error")
-    assert "tried on development data" in result.stdout
+    assert "tried on development data" in run(*arguments, "--dev", corpus / "test.tsv").stdout
+    errors = run(*arguments, "--dev", corpus / "test.tsv", "--tune-rule", "one-standard-error")
+    refused(errors, "a --tune-rule with standard errors needs folds")
     refused(
         run(*arguments, "--dev", corpus / "test.tsv", "--folds", "3"), "--folds is about choosing strengths"
     )

@@ -15,7 +15,7 @@ NAMES = {  # of the strengths, that of the path first
     "count-elastic-net": ["l1", "l2"],
     "sentence": ["l1", "sentence"],
 }
-SENTENCES = (0.1,)  # of the group strength to l1; ADMM takes long, so there is one path, and it is short
+SENTENCES = (0.1,)  # of the group strength to l1; ADMM takes long, so there is one path
 FAR = 1e-4  # a ridge has no largest strength, so its path is longer
 
 
@@ -36,8 +36,6 @@ def families_of(penalty: str, given: Mapping[str, float]) -> Sequence[Family]:
     if not others:
         return [Family(main, fixed=given, least=least)]
     if penalty == "sentence":
-        return [
-            Family(main, fixed=given, tied={others[0]: ratio}, least=1e-2, a_decade=3) for ratio in SENTENCES
-        ]
+        return [Family(main, fixed=given, tied={others[0]: ratio}, a_decade=3) for ratio in SENTENCES]
     ratios = RATIOS[penalty]
     return [Family(main, fixed=given, tied={others[0]: ratio}, least=least) for ratio in ratios]
