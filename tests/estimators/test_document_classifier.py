@@ -291,6 +291,11 @@ def test_strengths_choose_themselves() -> None:
     )
     assert fitted.score(TEXTS, Y) > 0.9
     assert len(fitted.vocabulary_) == fitted.coef_.shape[1] == fitted.model_.info["candidate_words"]
+    for penalty in ("ridge", "lasso", "elastic-net"):
+        columns = DocumentClassifier(penalty, folds=2).fit(MATRIX, Y3)
+        chosen = columns.model_.info["tuning"]["chosen"]
+        given = DocumentClassifier(penalty, tune=False, **chosen).fit(MATRIX, Y3)
+        np.testing.assert_allclose(columns.coef_, given.coef_, atol=1e-6)
     by_dev = DocumentClassifier("lasso").fit(TEXTS, Y, dev=(TEXTS[:10], Y[:10]))
     assert by_dev.model_.info["tuning"]["folds"] is None
     loaded = GridSearchCV(DocumentClassifier(folds=2), {"tune_rule": ["best", "one-standard-error"]}, cv=2)
@@ -381,7 +386,11 @@ def test_documents_are_told_from_matrices(X: Any, expected: bool) -> None:
             TEXTS,
             f"penalty must be one of {', '.join(('auto', *STRENGTHS))}, not 'none'",
         ),
-        ({"penalty": "lasso", "tune": True}, MATRIX, "tune=True is for texts here"),
+        (
+            {"penalty": "sentence", "tune": True, "groups": GROUPS},
+            MATRIX,
+            "tune=True is for the penalties ridge, lasso",
+        ),
         ({"penalty": "count-ridge"}, MATRIX, "the penalty count-ridge counts words, so it needs texts"),
         ({}, MATRIX, "a matrix has no groups by sentence; give groups as lists of columns"),
         ({"penalty": GroupLasso(1.0)}, MATRIX, "a matrix has no groups by sentence"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -23,7 +23,7 @@ from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groups import Groups
 from parsimon.tasks.documents.explain import ExplainedDocument, explain
 from parsimon.tasks.documents.model import DocumentModel
-from parsimon.tasks.documents.options import COUNT_POWERS, DocumentOptions
+from parsimon.tasks.documents.options import COUNT_POWERS, STRENGTHS, DocumentOptions
 from parsimon.tasks.documents.training import DocumentTraining, LabelledDocuments
 from parsimon.tasks.matrices.column_groups import FORMS, as_groups
 from parsimon.tasks.matrices.flat import centred
@@ -32,8 +32,10 @@ from parsimon.tasks.matrices.model import MatrixModel
 from parsimon.tasks.matrices.training import MatrixTraining, Rows, numbered
 from parsimon.tasks.options import LEARNING, RUNNING, STOPPING, changed, option, values_of
 from parsimon.tasks.training import Trained
+from parsimon.tasks.tuning import Family
 
 MOST_NESTED = 20  # lists in X
+OF_COLUMNS = ("ridge", "lasso", "elastic-net")  # penalties whose strengths choose themselves for a matrix
 
 
 @documented
@@ -239,15 +241,15 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
     def _matrix_training(self, training: DocumentTraining, n_columns: int) -> MatrixTraining:
         """The training on a matrix with the options of a training on documents."""
         training.check()
-        own = {
-            "penalty": self._penalty_of_columns(training.chosen_penalty, n_columns),
-            "solver": training.chosen_solver,
-            "max_iter": training.iterations,
-        }
+        own = {"solver": training.chosen_solver, "max_iter": training.iterations}
         shared = values_of(MatrixTraining, training)
-        for name in ("l1", "l2", "groups", "group_weight"):  # the penalty has them
+        for name in ("penalty", "l1", "l2", "groups", "group_weight"):
             shared.pop(name, None)
-        return MatrixTraining(**{**shared, **own})
+        if training.tunes and training.penalty_name in OF_COLUMNS:
+            strengths = {"alpha": 0.0, **STRENGTHS[training.penalty_name]}
+            return NetOfColumns(**{**shared, **own, **strengths, "tune": None, "words": training})
+        penalty = self._penalty_of_columns(training.chosen_penalty, n_columns)
+        return MatrixTraining(**{**shared, **own, "penalty": penalty, "tune": None})
 
     def _penalty_of_columns(self, chosen: Penalty, n_columns: int) -> Penalty:
         if not isinstance(chosen, GroupPenalty):
@@ -309,11 +311,28 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         return tags
 
 
+@dataclass(kw_only=True)
+class NetOfColumns(MatrixTraining):
+    """An elastic net of columns whose strengths choose themselves as those of words do."""
+
+    words: DocumentTraining
+
+    @property
+    def tunes(self) -> bool:
+        """Until they have."""
+        return self.tune is None
+
+    def families(self) -> Sequence[Family]:
+        """Those of words."""
+        return self.words.families()
+
+
 def check_for_columns(training: DocumentTraining) -> None:
     """Refuses what is only for texts."""
-    if training.tune:
+    if training.tune and training.penalty_name not in OF_COLUMNS:
         raise ParsimonError(
-            "tune=True is for texts here; give strengths, or use OverlappingGroupLassoClassifier for a matrix."
+            f"tune=True is for the penalties {', '.join(OF_COLUMNS)} here; for groups of columns, use "
+            "OverlappingGroupLassoClassifier."
         )
     if training.penalty_name in COUNT_POWERS:
         raise ParsimonError(

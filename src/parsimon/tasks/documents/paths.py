@@ -24,8 +24,8 @@ def families_of(penalty: str, given: Mapping[str, float]) -> Sequence[Family]:
 
     >>> [dict(each.tied) for each in families_of("elastic-net", {})]
     [{'l2': 1.0}, {'l2': 10.0}, {'l2': 30.0}]
-    >>> families_of("elastic-net", {"l2": 0.5})
-    [Family(main='l1', fixed={'l2': 0.5}, tied={}, least=0.001)]
+    >>> [each.at(2.0) for each in families_of("elastic-net", {"l2": 0.5})]
+    [{'l1': 2.0, 'l2': 0.5}]
     """
     names = NAMES[penalty]
     left = [name for name in names if name not in given]
