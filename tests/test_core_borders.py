@@ -26,6 +26,7 @@ from fuzz.targets.core_scripts import (
     posterior,
     reals,
     rows,
+    scorer,
     sentences,
     step_map,
     template_weights,
@@ -83,6 +84,13 @@ def with_number(array: Any, at: int, number: float) -> Any:
     array = np.array(array)
     array[at] = number
     return array
+
+
+def descend(**changed: Any) -> None:
+    """Coordinate descent on three weights, with something wrong."""
+    given: dict[str, Any] = {name: zeros(3) for name in ("gradient", "diagonal", "curvature", "w", "l1", "d")}
+    given |= {"columns": zeros(3, 4), "projected": zeros(3, 4), "moment": zeros(4), "sweeps": 1}
+    core.descend(**(given | changed))
 
 
 def descend_groups(**changed: Any) -> int:
@@ -431,6 +439,20 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
         lambda: core.ArcDictionary(longs(0, 0), np.zeros((0, 3), np.int32), longs(2**31 - 1), ints()),
     ),
     (
+        "a template looks at a column that is not there",
+        lambda: core.ArcScorer(*ARC_TESTS, longs(2, 1), ints(3, 4, 5, 1), reals(1, 2, 3), [], 1),
+    ),
+    (
+        "one weight a feature",
+        lambda: core.ArcScorer(*ARC_TESTS, longs(2, 1), ints(3, 4, 5, 1), reals(1, 2), [False], 1),
+    ),
+    (
+        "a template looks at a column that is not there",
+        lambda: scorer([False, False]).scores(sentences(), 0, 2, zeros(18), 1),
+    ),
+    ("there are no such sentences", lambda: scorer().scores(sentences(), 1, 3, zeros(18), 1)),
+    ("one score an arc", lambda: scorer().scores(sentences(), 0, 2, zeros(17), 1)),
+    (
         "the cut-off must be at least 1",
         lambda: core.ArcDictionary.supported(*ARC_TESTS, sentences(), ints(0, 1, 2, 0, 1), 0, 1),
     ),
@@ -460,6 +482,18 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("the factor must be above zero", lambda: copies().rescale(0.0)),
     ("rho must be above zero", lambda: copies().norms(0.0)),
     ("one number a weight", lambda: descend_groups(l1=zeros(3))),
+    ("the block has a square matrix", lambda: descend(block=longs(1), matrix=zeros(2, 2))),
+    ("the block's weights must be ascending", lambda: descend(block=longs(2, 1), matrix=zeros(2, 2))),
+    ("the block's weights must be ascending", lambda: descend(block=longs(1, 3), matrix=zeros(2, 2))),
+    ("the matrix must be square", lambda: core.add_outer_products([], reals(1), zeros(2, 3))),
+    (
+        "there must be a vector an instance, with a value a feature",
+        lambda: core.add_outer_products([(0, longs(0, 1), ints(0), reals(1))], reals(1, 1), zeros(2, 2)),
+    ),
+    (
+        "no such feature",
+        lambda: core.add_outer_products([(1, longs(0, 1), ints(1), reals(1))], reals(1), zeros(2, 2)),
+    ),
     (
         "matrices must be rank × rank, and the rank two for every pair",
         lambda: descend_groups(middle=zeros(3, 3)),

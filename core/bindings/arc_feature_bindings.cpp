@@ -7,6 +7,7 @@
 
 #include "bindings/binding_arrays.hpp"
 #include "bindings/online_bindings.hpp"
+#include "dependency_trees/arc_scorer.hpp"
 #include "learners/online_arcs.hpp"
 
 using namespace parsimon;
@@ -33,13 +34,15 @@ std::vector<ArcTemplate> templates_of(const In<int64_t>& start, const In2<int32_
     return out;
 }
 
+void check_columns(const ArcTemplate& what, int64_t n_columns) {
+    require(what.between < n_columns, "a template looks at a column that is not there");
+    for (const auto& side : what.side)
+        for (const ArcTest& test : side)
+            require(test.column < n_columns, "a template looks at a column that is not there");
+}
+
 void check_columns(const ArcDictionary& dictionary, const ArcSentences& sentences) {
-    for (int32_t t = 0; t < dictionary.n_templates(); ++t) {
-        require(dictionary[t].between < sentences.n_columns(), "a template looks at a column that is not there");
-        for (const auto& side : dictionary[t].side)
-            for (const ArcTest& test : side)
-                require(test.column < sentences.n_columns(), "a template looks at a column that is not there");
-    }
+    for (int32_t t = 0; t < dictionary.n_templates(); ++t) check_columns(dictionary[t], sentences.n_columns());
 }
 
 void check_heads(const ArcSentences& sentences, int64_t first, int64_t last, const In<int32_t>& heads, int32_t least) {
@@ -63,6 +66,18 @@ void check_features(const ArcDictionary& dictionary, const In<int64_t>& features
     for (size_t k = 0; k < features.size(); ++k)
         require(features(k) >= (k ? features(k - 1) + 1 : 0) && features(k) < dictionary.size(),
                 "features must ascend, and be there");
+}
+
+// The values of the tests of all attributes, so many of each template.
+void check_values(const std::vector<ArcTemplate>& templates, const In<int64_t>& counts, const In<int32_t>& values) {
+    require(counts.size() == templates.size(), "one count a template");
+    int64_t needed = 0;
+    for (size_t t = 0; t < templates.size(); ++t) {
+        require(counts(t) >= 0 && counts(t) < int64_t{1} << 31, "counts must not be negative");
+        require(counts(t) <= 1 || templates[t].n_tests() > 0, "a template without tests has one attribute at most");
+        needed += counts(t) * templates[t].n_tests();
+    }
+    require(needed == static_cast<int64_t>(values.size()), "one value a test of every attribute");
 }
 
 }  // namespace
@@ -130,15 +145,7 @@ void bind_arcs(nb::module_& m) {
             [](ArcDictionary* self, const In<int64_t>& start, const In2<int32_t>& tests, const In<int64_t>& counts,
                const In<int32_t>& values) {
                 auto templates = templates_of(start, tests);
-                require(counts.size() == templates.size(), "one count a template");
-                int64_t needed = 0;
-                for (size_t t = 0; t < templates.size(); ++t) {
-                    require(counts(t) >= 0 && counts(t) < int64_t{1} << 31, "counts must not be negative");
-                    require(counts(t) <= 1 || templates[t].n_tests() > 0,
-                            "a template without tests has one attribute at most");
-                    needed += counts(t) * templates[t].n_tests();
-                }
-                require(needed == static_cast<int64_t>(values.size()), "one value a test of every attribute");
+                check_values(templates, counts, values);
                 new (self) ArcDictionary(ArcDictionary::of_values(std::move(templates), counts.data(), values.data()));
             },
             "start"_a, "tests"_a, "counts"_a, "values"_a)
@@ -207,6 +214,34 @@ void bind_arcs(nb::module_& m) {
                 return nb::make_tuple(to_numpy(std::move(start)), to_numpy(std::move(index)));
             },
             "sentences"_a, "first"_a, "last"_a, "heads"_a, "threads"_a);
+
+    nb::class_<ArcScorer>(m, "ArcScorer")
+        .def(
+            "__init__",
+            [](ArcScorer* self, const In<int64_t>& start, const In2<int32_t>& tests, const In<int64_t>& counts,
+               const In<int32_t>& values, const In<double>& w, const std::vector<bool>& many, Threads threads) {
+                const auto templates = templates_of(start, tests);
+                check_values(templates, counts, values);
+                for (const ArcTemplate& each : templates) check_columns(each, static_cast<int64_t>(many.size()));
+                int64_t n = 0;
+                for (size_t t = 0; t < counts.size(); ++t) n += counts(t);
+                require(static_cast<int64_t>(w.size()) == n, "one weight a feature");
+                nb::gil_scoped_release free;
+                new (self) ArcScorer(templates, counts.data(), values.data(), w.data(), many, threads);
+            },
+            "start"_a, "tests"_a, "counts"_a, "values"_a, "w"_a, "many"_a, "threads"_a)
+        .def(
+            "scores",
+            [](const ArcScorer& scorer, const ArcSentences& sentences, int64_t first, int64_t last, InOut<double> out,
+               Threads threads) {
+                require(first >= 0 && first <= last && last <= sentences.size(), "there are no such sentences");
+                require(scorer.n_columns() <= sentences.n_columns(), "a template looks at a column that is not there");
+                require(static_cast<int64_t>(out.size()) == sentences.arcs()[last] - sentences.arcs()[first],
+                        "one score an arc");
+                nb::gil_scoped_release free;
+                scorer.scores(sentences, first, last, out.data(), threads);
+            },
+            "sentences"_a, "first"_a, "last"_a, "out"_a.noconvert(), "threads"_a);
 
     auto online = bind_learner<OnlineArcs>(m, "OnlineArcs");
     online

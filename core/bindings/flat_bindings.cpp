@@ -15,7 +15,7 @@ void bind_flat(nb::module_& m) {
            const In<int64_t>& member, const In<double>& strength, const In<double>& w, double tol, int most,
            InOut<double> delta, InOut2<double> margin) {
             const auto n = static_cast<size_t>(map.features().size());
-            const auto rows = static_cast<size_t>(map.rows().size()), width = static_cast<size_t>(map.features().width);
+            const auto rows = static_cast<size_t>(map.n_rows()), width = static_cast<size_t>(map.features().width);
             require(gradient.size() == n && l1.size() == n && pull.size() == n && centre.size() == n && w.size() == n
                         && delta.size() == n,
                     "there must be one number a feature");
@@ -32,14 +32,13 @@ void bind_flat(nb::module_& m) {
                     require(member(i) >= 0 && member(i) < static_cast<int64_t>(n)
                                 && (i == offsets[m] || member(i) > member(i - 1)),
                             "members must ascend");
-            map.attributes();  // made under the lock
+            if (!map.dense()) map.attributes();  // made under the lock
             nb::gil_scoped_release free;
             const QuadraticModel model{map, curvature.data(), gradient.data(), l1.data(), pull.data(), centre.data()};
             const ActiveGroups groups{static_cast<int64_t>(strength.size()), offsets.data(), member.data(),
                                       strength.data()};
-            CoordinateDescent descent(model, active.data(), static_cast<int64_t>(active.size()), groups, w.data(),
-                                      delta.data(), margin.data());
-            return descent.run(tol, most);
+            return descend_coordinates(model, active.data(), static_cast<int64_t>(active.size()), groups, w.data(),
+                                       delta.data(), margin.data(), tol, most);
         },
         "map"_a, "curvature"_a, "gradient"_a, "l1"_a, "pull"_a, "centre"_a, "active"_a, "start"_a, "member"_a,
         "strength"_a, "w"_a, "tol"_a, "most"_a, "delta"_a.noconvert(), "margin"_a.noconvert(),

@@ -131,9 +131,19 @@ void bind_maps(nb::module_& m) {
                 new (self) LinearMap(std::move(rows), std::move(features));
             },
             "start"_a, "index"_a, "value"_a.none(), "features"_a)
-        .def_prop_ro("n_rows", [](const LinearMap& map) { return map.rows().size(); })
+        .def_static(
+            "dense",
+            [](const In2<double>& columns) {
+                const auto n_columns = static_cast<int64_t>(columns.shape(0)),
+                           n_rows = static_cast<int64_t>(columns.shape(1));
+                require(n_columns <= most_numbers && n_rows <= most_numbers, "a matrix is too large");
+                const std::shared_ptr<const double> values(columns.data(), [columns](const double*) {});
+                return LinearMap(DenseColumns{n_rows, n_columns, values});
+            },
+            "columns"_a, "A matrix without gaps, by columns, which is kept as it is; one column of scores.")
+        .def_prop_ro("n_rows", &LinearMap::n_rows)
         .def_prop_ro("n_features", [](const LinearMap& map) { return map.features().size(); })
-        .def_prop_ro("n_entries", [](const LinearMap& map) { return map.rows().entries(); })
+        .def_prop_ro("n_entries", &LinearMap::n_entries)
         .def(
             "row_sizes",
             [](const LinearMap& map) {
@@ -157,7 +167,7 @@ void bind_maps(nb::module_& m) {
             "take",
             [](const LinearMap& map, const In<int64_t>& rows) {
                 for (size_t i = 0; i < rows.size(); ++i)
-                    require(rows(i) >= 0 && rows(i) < map.rows().size(), "a row is out of range");
+                    require(rows(i) >= 0 && rows(i) < map.n_rows(), "a row is out of range");
                 nb::gil_scoped_release free;
                 return map.take(rows.data(), static_cast<int64_t>(rows.size()));
             },
@@ -166,7 +176,7 @@ void bind_maps(nb::module_& m) {
             "scores",
             [](const LinearMap& map, const In<double>& w, InOut2<double> out, Threads threads) {
                 require(static_cast<int64_t>(w.size()) == map.features().size(), "there must be one weight a feature");
-                require(static_cast<int64_t>(out.shape(0)) == map.rows().size()
+                require(static_cast<int64_t>(out.shape(0)) == map.n_rows()
                             && static_cast<int64_t>(out.shape(1)) == map.features().width,
                         "scores must be rows × columns");
                 if (!map.features().all) map.whole_attributes();  // made under the lock
@@ -178,10 +188,10 @@ void bind_maps(nb::module_& m) {
             "pullback",
             [](const LinearMap& map, const In2<double>& mu, InOut<double> out, Threads threads, bool squared) {
                 require(static_cast<int64_t>(out.size()) == map.features().size(), "there must be one place a feature");
-                require(static_cast<int64_t>(mu.shape(0)) == map.rows().size()
+                require(static_cast<int64_t>(mu.shape(0)) == map.n_rows()
                             && static_cast<int64_t>(mu.shape(1)) == map.features().width,
                         "marginals must be rows × columns");
-                map.attributes();  // made under the lock
+                if (!map.dense()) map.attributes();  // made under the lock
                 nb::gil_scoped_release free;
                 kernels().pullback(map, mu.data(), out.data(), squared, threads);
             },

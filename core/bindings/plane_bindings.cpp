@@ -39,6 +39,7 @@ void bind_planes(nb::module_& m) {
                 require(row(p) >= 0 && row(p) < map.rows().size() && plus(p) < map.features().width
                             && minus(p) < map.features().width,
                         "a part is out of range");
+            map.rows();  // made under the lock
             SparseVectors out;
             {
                 nb::gil_scoped_release free;
@@ -52,6 +53,27 @@ void bind_planes(nb::module_& m) {
         },
         "map"_a, "start"_a, "row"_a, "plus"_a, "minus"_a, "threads"_a,
         "f(one output) − f(another), from the parts at which they differ: sparse vectors, one an instance.");
+    m.def(
+        "add_outer_products",
+        [](const std::vector<std::tuple<int64_t, In<int64_t>, In<int32_t>, In<double>>>& vectors,
+           const In<double>& times, InOut2<double> out) {
+            const auto n = static_cast<int64_t>(times.size()), K = static_cast<int64_t>(out.shape(0));
+            require(static_cast<int64_t>(out.shape(1)) == K, "the matrix must be square");
+            std::vector<std::vector<int64_t>> offsets;
+            std::vector<GivenVectors> given;
+            for (const auto& [first, start, index, value] : vectors) {
+                offsets.push_back(checked_offsets(start, static_cast<int64_t>(index.size())));
+                require(static_cast<int64_t>(offsets.back().size()) == n + 1 && value.size() == index.size(),
+                        "there must be a vector an instance, with a value a feature");
+                for (size_t j = 0; j < index.size(); ++j)
+                    require(first >= 0 && first <= K && index(j) >= 0 && index(j) < K - first, "no such feature");
+                given.push_back({first, offsets.back().data(), index.data(), value.data()});
+            }
+            nb::gil_scoped_release free;
+            add_outer_products(given, n, times.data(), K, out.data());
+        },
+        "vectors"_a, "times"_a, "out"_a.noconvert(),
+        "Adds Σ times · v vᵀ to a matrix; v is an instance's sparse vectors, counted from a first feature each.");
 
     nb::class_<Planes>(m, "Planes")
         .def(

@@ -25,8 +25,9 @@ void bind_quadratic(nb::module_& m) {
     m.def(
         "descend",
         [](const In<double>& gradient, const In<double>& diagonal, const In<double>& curvature,
-           const In2<double>& columns, const In2<double>& projected, const In<double>& w, const In<double>& l1,
-           int sweeps, InOut<double> d, InOut<double> moment) {
+           const In2<double>& columns, const In2<double>& projected, const In<int64_t>& block,
+           const In2<double>& matrix, const In<double>& w, const In<double>& l1, int sweeps, InOut<double> d,
+           InOut<double> moment) {
             const size_t n = w.size(), rank = columns.shape(1);
             require(gradient.size() == n && diagonal.size() == n && curvature.size() == n && l1.size() == n
                         && d.size() == n,
@@ -34,14 +35,20 @@ void bind_quadratic(nb::module_& m) {
             require(
                 columns.shape(0) == n && projected.shape(0) == n && projected.shape(1) == rank && moment.size() == rank,
                 "matrices must be weights × rank");
+            require(matrix.shape(0) == block.size() && matrix.shape(1) == block.size(),
+                    "the block has a square matrix");
+            for (size_t i = 0; i < block.size(); ++i)
+                require(block(i) >= (i ? block(i - 1) + 1 : 0) && block(i) < static_cast<int64_t>(n),
+                        "the block's weights must be ascending");
             nb::gil_scoped_release free;
             kernels().descend({static_cast<int64_t>(n), static_cast<int64_t>(rank), gradient.data(), diagonal.data(),
-                               curvature.data(), columns.data(), projected.data()},
+                               curvature.data(), columns.data(), projected.data(), static_cast<int64_t>(block.size()),
+                               block.data(), matrix.data()},
                               w.data(), l1.data(), sweeps, d.data(), moment.data());
         },
-        "gradient"_a, "diagonal"_a, "curvature"_a, "columns"_a, "projected"_a, "w"_a, "l1"_a, "sweeps"_a,
-        "d"_a.noconvert(), "moment"_a.noconvert(),
-        "Coordinate descent on a diagonal plus low-rank quadratic with an L1 norm.");
+        "gradient"_a, "diagonal"_a, "curvature"_a, "columns"_a, "projected"_a, "block"_a, "matrix"_a, "w"_a, "l1"_a,
+        "sweeps"_a, "d"_a.noconvert(), "moment"_a.noconvert(),
+        "Coordinate descent on a diagonal (with a block) plus low-rank quadratic with an L1 norm.");
 
     m.def(
         "quadratic_rows",

@@ -153,11 +153,8 @@ inline void chain_kbest(const ChainShape& shape, const PartScores& parts, int32_
     });
 }
 
-// A label, drawn with a probability that goes with exp(log_weight); `weight` is room for Y numbers.
-inline int32_t draw_label(SplitMix& random, const double* log_weight, int64_t Y, double* weight) {
-    const double high = *std::max_element(log_weight, log_weight + Y);
-    double total = 0;
-    for (int64_t y = 0; y < Y; ++y) total += weight[y] = std::exp(log_weight[y] - high);
+// A label, drawn in proportion to weights with this sum.
+inline int32_t draw_weighted(SplitMix& random, const double* weight, double total, int64_t Y) {
     double left = random.uniform() * total;
     int32_t last = 0;
     for (int32_t y = 0; y < Y; ++y) {
@@ -168,37 +165,67 @@ inline int32_t draw_label(SplitMix& random, const double* log_weight, int64_t Y,
     return last;
 }
 
-// Forward filtering, backward sampling: y_T ~ α_T, then y_{t−1} ~ α_{t−1}(·) pair_t(·, y_t).
+// A label, drawn with a probability that goes with exp(log_weight); `weight` is room for Y numbers.
+inline int32_t draw_label(SplitMix& random, const double* log_weight, int64_t Y, double* weight) {
+    const double high = *std::max_element(log_weight, log_weight + Y);
+    double total = 0;
+    for (int64_t y = 0; y < Y; ++y) total += weight[y] = std::exp(log_weight[y] - high);
+    return draw_weighted(random, weight, total, Y);
+}
+
+// Forward filtering, backward sampling of one sequence: y_T ~ α_T, then y_{t−1} ~ α_{t−1}(·) pair_t(·, y_t). The first
+// draw's labels begin at `labels`, the others follow `apart` numbers later each. False: scaled sums will not do, or
+// there is no output.
+template <class Semiring>
+bool draw_sequence(const ChainShape& shape, const PartScores& scores, int64_t at, const PairTable& table,
+                   Lattice& lattice, SplitMix random, int32_t n_draws, int32_t* labels, int64_t apart) {
+    const int64_t Y = lattice.n_labels, S = lattice.stride;
+    if (!forward<Semiring>(scores.node + at * Y, at, table, lattice, lattice.length)) return false;
+    if (!(lattice.log_z > minus_infinity)) return false;
+    std::vector<double> weight(S), into(S, Semiring::zero);
+    const auto draw = [&](const double* values) {
+        if constexpr (Semiring::scaled) return draw_weighted(random, values, sum_of(values, S), Y);
+        else return draw_label(random, values, Y, weight.data());
+    };
+    for (int32_t d = 0; d < n_draws; ++d) {
+        int32_t* out = labels + d * apart;
+        const double* alpha = lattice.alpha + (lattice.length - 1) * S;
+        int32_t y = out[lattice.length - 1] = draw(alpha);
+        for (int64_t t = lattice.length - 1; t > 0; --t) {
+            alpha -= S;
+            table.column_of<Semiring>(shape.row_of(at + t), shape.pair_kind[at + t], y, false, into.data());
+            for (int64_t x = 0; x < Y; ++x) into[x] = Semiring::times(into[x], alpha[x]);
+            y = out[t - 1] = draw(into.data());
+        }
+    }
+    return true;
+}
+
+// Draws of all sequences, in scaled sums where these will do, else in logs.
 inline bool chain_sample(const ChainShape& shape, const PartScores& scores, uint64_t seed, int32_t n_draws,
                          int32_t* labels, int threads) {
-    const int64_t Y = shape.n_labels, n_tokens = shape.offsets[shape.n_sequences];
-    const PairTable table = PairTable::lift<Log>(shape, scores, false, threads);
-    const int64_t S = table.stride;
+    const int64_t n_tokens = shape.offsets[shape.n_sequences];
+    const PairTable scaled = PairTable::lift<Scaled>(shape, scores, true, threads);
+    std::optional<PairTable> in_logs;
+    std::mutex lock;
+    const auto table_in_logs = [&]() -> const PairTable& {
+        const std::lock_guard<std::mutex> hold(lock);
+        if (!in_logs) in_logs = PairTable::lift<Log>(shape, scores, false, 1);
+        return *in_logs;
+    };
     std::vector<Lattice> lattices(std::max(threads, 1));
     std::atomic<bool> feasible{true};
     parallel_for(shape.n_sequences, threads, [&](int64_t i, int worker) {
         Lattice& lattice = lattices[worker];
-        const int64_t at = shape.offsets[i];
-        lattice.start(shape.offsets[i + 1] - at, table);
-        if (lattice.length == 0) return;
-        forward<Log>(scores.node + at * Y, at, table, lattice, lattice.length);
-        if (!(lattice.log_z > minus_infinity)) {
+        const int64_t at = shape.offsets[i], length = shape.offsets[i + 1] - at;
+        if (length == 0) return;
+        const SplitMix random = SplitMix::stream(seed, i);  // of its own, so draws do not depend on threads
+        lattice.start(length, scaled);
+        if (draw_sequence<Scaled>(shape, scores, at, scaled, lattice, random, n_draws, labels + at, n_tokens)) return;
+        const PairTable& table = table_in_logs();
+        lattice.start(length, table);
+        if (!draw_sequence<Log>(shape, scores, at, table, lattice, random, n_draws, labels + at, n_tokens))
             feasible = false;
-            return;
-        }
-        SplitMix random = SplitMix::stream(seed, i);  // of its own, so draws do not depend on threads
-        std::vector<double> weight(Y), into(Y);
-        for (int32_t d = 0; d < n_draws; ++d) {
-            int32_t* out = labels + d * n_tokens + at;
-            const double* alpha = lattice.alpha + (lattice.length - 1) * S;
-            int32_t y = out[lattice.length - 1] = draw_label(random, alpha, Y, weight.data());
-            for (int64_t t = lattice.length - 1; t > 0; --t) {
-                alpha -= S;
-                table.column_of<Log>(shape.row_of(at + t), shape.pair_kind[at + t], y, false, into.data());
-                for (int64_t x = 0; x < Y; ++x) into[x] += alpha[x];
-                y = out[t - 1] = draw_label(random, into.data(), Y, weight.data());
-            }
-        }
     });
     return feasible;
 }

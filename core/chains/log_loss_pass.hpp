@@ -83,7 +83,7 @@ class LogLossPass {
     void diagonal(const std::vector<const double*>& marginals, double* out, int threads) {
         const std::lock_guard<std::mutex> hold(lock_);
         in_groups(out, nullptr, threads, [&](int64_t b, double* sum, double*, Desk& desk, int inner) {
-            variances(batches_[b], marginals[b], sum, desk, inner);
+            variances(batches_[b], marginals[b], {}, sum, desk, inner);
         });
     }
 
@@ -161,7 +161,7 @@ class LogLossPass {
             loss += (shape.weight ? shape.weight[i] : 1.0) * (log_z[i] - attained[i]);
         out.loss[b] = loss;
         // The marginals of labels are needed for the variances, and the difference to gold for the gradient.
-        if (curvature) variances(batch, node, curvature, desk, threads);
+        if (curvature) variances(batch, node, most_pairs(batch, parts, desk), curvature, desk, threads);
         run.chain_add(shape, batch.gold, -1.0, parts);
         pull_back(batch, parts, gradient, false, threads);
         return true;
@@ -174,14 +174,33 @@ class LogLossPass {
         if (batch.shape.n_singles()) run.pullback(*batch.single, parts.single, out + n_node_, squared, threads);
     }
 
-    // out += (Φ∘Φ)ᵀ p(1 − p) of one batch. The desk's scratch is free by now, that of nodes may hold the marginals.
-    void variances(const LossBatch& batch, const double* marginals, double* out, Desk& desk, int threads) const {
+    // How often each pair of labels is expected or there in gold, whichever is more: matrices, then single pairs. What
+    // is taken from marginals of single labels is thousands of times as much for pairs that never occur.
+    std::vector<double> most_pairs(const LossBatch& batch, const PartSums& expected, Desk& desk) const {
+        const ChainShape& shape = batch.shape;
+        const int64_t Y = shape.n_labels, cells = shape.n_kinds * Y * Y, singles = shape.n_singles();
+        std::vector<double> most(cells + singles, 0.0);
+        double* node = Desk::room(desk.scratch, 2 * n_tokens_ * padded(Y));
+        kernels().chain_add(shape, batch.gold, 1.0, {node, most.data(), most.data() + cells});
+        for (int64_t i = 0; i < cells; ++i) most[i] = std::max(most[i], expected.pair[i]);
+        for (int64_t i = 0; i < singles; ++i) most[cells + i] = std::max(most[cells + i], expected.single[i]);
+        return most;
+    }
+
+    // out += (Φ∘Φ)ᵀ p(1 − p) of one batch, and for pairs of labels at most so much, if that is known. The desk's
+    // scratch is free by now, that of nodes may hold the marginals.
+    void variances(const LossBatch& batch, const double* marginals, const std::vector<double>& most, double* out,
+                   Desk& desk, int threads) const {
         const ChainShape& shape = batch.shape;
         const int64_t Y = shape.n_labels;
         std::vector<double> pair(shape.n_kinds * Y * Y), single(shape.n_singles());
         double* node = Desk::room(desk.scratch, 2 * n_tokens_ * padded(Y));
         const PartSums bent{node, pair.data(), single.data()};
         kernels().chain_variances(shape, marginals, bent, threads);
+        if (!most.empty()) {
+            for (size_t i = 0; i < pair.size(); ++i) pair[i] = std::min(pair[i], most[i]);
+            for (size_t i = 0; i < single.size(); ++i) single[i] = std::min(single[i], most[pair.size() + i]);
+        }
         pull_back(batch, bent, out, true, threads);
     }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/threads.hpp"
+#include "dependency_trees/arc_range.hpp"
 #include "dependency_trees/arc_templates.hpp"
 #include "input/attribute_table.hpp"
 
@@ -22,11 +23,7 @@ class ArcDictionary {
         : templates_(std::move(templates)), tables_(templates_.size()), ends_(templates_.size()),
           first_(templates_.size() + 1, 0) {
         for (const ArcTemplate& t : templates_)
-            for (int s = 0; s < 2; ++s) {
-                const auto at = std::find(sides_[s].begin(), sides_[s].end(), t.side[s]);
-                side_of_[s].push_back(static_cast<int32_t>(at - sides_[s].begin()));
-                if (at == sides_[s].end()) sides_[s].push_back(t.side[s]);
-            }
+            for (int s = 0; s < 2; ++s) side_of_[s].push_back(sides_.number(s, t.side[s]));
     }
 
     int32_t n_templates() const { return static_cast<int32_t>(templates_.size()); }
@@ -36,7 +33,7 @@ class ArcDictionary {
     // Whether any attribute of a template has this key, apart from what is between the ends of the arc.
     bool maybe_between(int32_t t, uint64_t key) const { return ends_[t]->maybe(key); }
     const std::vector<int64_t>& first() const { return first_; }  // attribute of each template, and of all
-    const std::vector<std::vector<ArcTest>>& sides(int s) const { return sides_[s]; }  // each once
+    const ArcSides& sides() const { return sides_; }
     int32_t side_of(int s, int32_t t) const { return side_of_[s][t]; }
 
     // Those that fire on at least `cutoff` of the given arcs (the head of every token, −1 for none), as in McDonald's
@@ -184,7 +181,7 @@ class ArcDictionary {
     std::vector<AttributeTable> tables_;
     std::vector<std::shared_ptr<const KeyFilter>> ends_;  // of templates that look between; else null
     std::vector<int64_t> first_;
-    std::vector<std::vector<ArcTest>> sides_[2];
+    ArcSides sides_;
     std::vector<int32_t> side_of_[2];
 };
 

@@ -15,14 +15,9 @@
 
 namespace parsimon {
 
-// Cuts the sentences first … last − 1 into pieces with so few arcs that what a visitor keeps of them stays in the
-// cache.
-inline std::vector<int64_t> arc_pieces(const ArcSentences& sentences, int64_t first, int64_t last) {
-    const auto& arcs = sentences.arcs();
-    auto cuts =
-        balanced_cuts(arcs.data() + first, last - first, std::max<int64_t>(16, (arcs[last] - arcs[first]) >> 14));
-    for (int64_t& cut : cuts) cut += first;
-    return cuts;
+// Pieces with so few arcs that what a visitor keeps of them stays in the cache.
+inline std::vector<int64_t> small_arc_pieces(const ArcSentences& sentences, int64_t first, int64_t last) {
+    return arc_pieces(sentences, first, last, std::max<int64_t>(16, sentences.looked_at(first, last) >> 14));
 }
 
 // scores = Φ w of the sentences first … last − 1, laid end to end; −∞ for arcs that are not looked at.
@@ -30,7 +25,7 @@ inline void arc_scores(const ArcDictionary& dictionary, const ArcSentences& sent
                        const double* w, double* out, int threads) {
     const auto& arcs = sentences.arcs();
     std::fill(out, out + (arcs[last] - arcs[first]), sentences.all_arcs() ? 0.0 : no_tree);
-    const auto cuts = arc_pieces(sentences, first, last);
+    const auto cuts = small_arc_pieces(sentences, first, last);
     parallel_for(static_cast<int64_t>(cuts.size()) - 1, threads, [&](int64_t piece, int) {
         double* scores = out + arcs[cuts[piece]] - arcs[first];
         ArcVisitor visitor(dictionary, sentences);
@@ -50,7 +45,7 @@ inline void arc_scores(const ArcDictionary& dictionary, const ArcSentences& sent
 inline void arc_pullback(const ArcDictionary& dictionary, const ArcSentences& sentences, int64_t first, int64_t last,
                          const double* parts, double* out, int threads) {
     static constexpr int32_t together = 8;  // templates, for which what they share is found once
-    const auto cuts = arc_pieces(sentences, first, last);
+    const auto cuts = small_arc_pieces(sentences, first, last);
     const auto n_pieces = static_cast<int64_t>(cuts.size()) - 1;
     const auto& arcs = sentences.arcs();
     std::vector<ArcTokenCells> tokens(n_pieces);
@@ -90,7 +85,7 @@ inline std::pair<std::vector<int64_t>, std::vector<int32_t>> arc_attributes(cons
         head_start.push_back(static_cast<int64_t>(chosen.size()));
     }
     const ArcSentences trees = sentences.only(std::move(head_start), std::move(chosen));
-    const auto cuts = arc_pieces(trees, first, last);
+    const auto cuts = small_arc_pieces(trees, first, last);
     const auto n_pieces = static_cast<int64_t>(cuts.size()) - 1;
     std::vector<std::vector<ArcVisitor::Hit>> found(n_pieces);  // hits of tokens
     std::vector<int64_t> start(offsets[last] - offsets[first] + 1, 0);

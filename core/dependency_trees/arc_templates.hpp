@@ -53,6 +53,11 @@ class ArcSentences {
         return {heads_.data() + head_start_[token], heads_.data() + head_start_[token + 1]};
     }
 
+    // How many arcs of the sentences first … last − 1 are looked at.
+    int64_t looked_at(int64_t first, int64_t last) const {
+        return all_arcs() ? arcs_[last] - arcs_[first] : head_start_[offsets_[last]] - head_start_[offsets_[first]];
+    }
+
     // The values at a place in a sentence: 0 is the root, tokens count from 1.
     std::span<const int32_t> values(int32_t column, int64_t i, int32_t place) const {
         static constexpr int32_t edge[] = {root, before, after};
@@ -84,6 +89,11 @@ struct ArcLengths {
         return head < modifier ? bucket(modifier - head) : n + bucket(head - modifier);
     }
     static constexpr int32_t n_codes = 2 * n;
+    // What is seen of a code by who looks at the direction, the length, both or nothing.
+    static int32_t seen(bool direction, bool length, int32_t code) {
+        if (direction) return length ? code : code / n;
+        return length ? code % n : 0;
+    }
 };
 
 struct ArcTest {
@@ -104,11 +114,8 @@ struct ArcTemplate {
     }
     // Which of the values of its tests is that of a token between.
     size_t between_at() const { return side[0].size() + side[1].size(); }
-    // What it sees of an arc's code: everything, the length, the direction or nothing. 0 … n_seen − 1.
-    int32_t seen(int32_t code) const {
-        if (direction) return length ? code : code / ArcLengths::n;
-        return length ? code % ArcLengths::n : 0;
-    }
+    // What it sees of an arc's code, 0 … n_seen − 1.
+    int32_t seen(int32_t code) const { return ArcLengths::seen(direction, length, code); }
     int32_t n_seen() const { return (direction ? 2 : 1) * (length ? ArcLengths::n : 1); }
 };
 

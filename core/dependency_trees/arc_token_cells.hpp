@@ -7,15 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "dependency_trees/arc_templates.hpp"
+#include "dependency_trees/arc_range.hpp"
 
 namespace parsimon {
-
-// An arc that is looked at: where its number is, its ends among the places (root and tokens) of all sentences, and
-// its direction and length.
-struct SeenArc {
-    int32_t cell, head, modifier, code;
-};
 
 // A number for each place, as head and as modifier, and for what templates may see of the arcs there.
 class ArcTokenCells {

@@ -4,6 +4,7 @@
 #include "kernels/exp_body.hpp"
 #include "kernels/lanes_body.hpp"
 #include "kernels/outer_sums_body.hpp"
+#include "kernels/dense_columns_body.hpp"
 #include "kernels/linear_map_body.hpp"
 #include "kernels/semiring_body.hpp"
 #include "chains/pair_table_body.hpp"
@@ -21,12 +22,16 @@
 #include "kernels/tall_matrix_body.hpp"
 #include "kernels/quadratic_descent_body.hpp"
 #include "kernels/paired_rows_body.hpp"
+#include "dependency_trees/arc_sums_body.hpp"
 // clang-format on
 
 constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
                         scores,
                         scores_from_rows,
                         pullback,
+                        column_dots,
+                        add_columns,
+                        multiply,
                         chain_marginals,
                         chain_variances,
                         chain_score,
@@ -48,6 +53,8 @@ constexpr Kernels table{PARSIMON_INSTRUCTION_SET,
                         template_scores,
                         template_labels,
                         template_marginals,
+                        add_arc_sums,
+                        add_token_sums,
                         screen_pairs,
                         screen_nodes,
                         descend,

@@ -22,6 +22,7 @@
 #include "chains/chain_window.hpp"
 #include "chains/label_step.hpp"
 #include "chains/second_order_shape.hpp"
+#include "dependency_trees/arc_weights.hpp"
 #include "input/template_weights.hpp"
 #include "kernels/low_rank_quadratic.hpp"
 #include "kernels/screening.hpp"

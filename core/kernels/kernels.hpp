@@ -22,6 +22,8 @@ struct SeenTokens;
 struct SecondOrderShape;  // chains/second_order_shape.hpp
 struct SecondOrderScores;
 struct SecondOrderSums;
+class ArcWeights;  // dependency_trees/arc_weights.hpp
+struct ArcLookups;
 struct ScreenBatch;  // kernels/screening.hpp
 struct NodeScreenBatch;
 struct LowRankQuadratic;  // kernels/low_rank_quadratic.hpp
@@ -38,6 +40,10 @@ struct Kernels {
     void (*scores_from_rows)(const LinearMap&, const double* w, const WeightRows& whole, double* out, int threads);
     // out[feature] += Σ value · mu[row][c], or value² where `squared`.
     void (*pullback)(const LinearMap&, const double* mu, double* out, bool squared, int threads);
+    // Columns without gaps: their products with v; out += Σ by · column; and out = a ∘ b.
+    void (*column_dots)(const double* const* columns, int64_t n_columns, int64_t n, const double* v, double* out);
+    void (*add_columns)(const double* const* columns, const double* by, int64_t n_columns, int64_t n, double* out);
+    void (*multiply)(const double* a, const double* b, int64_t n, double* out);
 
     // log Z per sequence; node marginals [T][Y], pair marginals summed by kind [K][Y][Y] and those of single pairs
     // summed by row [E]. node_out may be the same array as node. Scratch: [T][padded Y], twice, unless there is a
@@ -92,6 +98,11 @@ struct Kernels {
                             int32_t* labels, int threads);
     bool (*template_marginals)(const TemplateWeights&, const SeenTokens&, const LabelStep&, const int32_t* given,
                                double* out, double* log_z, int threads);
+
+    // What arcs score by the weights of templates that look at the same ends; and what the codes of a token's arcs
+    // score by those that look at the token alone.
+    void (*add_arc_sums)(const ArcWeights&, const ArcLookups&);
+    void (*add_token_sums)(const ArcWeights&, uint64_t key, uint32_t codes, double* sums);
 
     // All features of label pairs, or of labels, whose gradient is above a threshold: ascending, with their gradients.
     void (*screen_pairs)(const std::vector<ScreenBatch>&, double threshold, std::vector<int64_t>& features,

@@ -89,6 +89,7 @@ inline void scores_from_rows(const LinearMap& map, const double* w, const Weight
 
 inline void scores(const LinearMap& map, const double* w, double* out, int threads) {
     const FeatureRows& features = map.features();
+    if (map.dense()) return dense_scores(*map.dense(), w, out, threads);
     if (features.all) return scores_from_rows(map, w, {w, nullptr}, out, threads);
     const auto [rows, row_of] = map.whole_attributes().laid_out(features, w);
     scores_from_rows(map, w, {rows.data(), row_of.data()}, out, threads);
@@ -115,6 +116,7 @@ inline bool whole_rows_are_quicker(int64_t firings, int64_t n_columns, int64_t w
 }
 
 inline void pullback(const LinearMap& map, const double* mu, double* out, bool squared, int threads) {
+    if (map.dense()) return dense_pullback(*map.dense(), mu, out, squared, threads);
     const AttributeRows& attributes = map.attributes();
     const FeatureRows& features = map.features();
     const int64_t width = features.width;

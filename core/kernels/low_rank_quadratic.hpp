@@ -5,11 +5,15 @@
 
 namespace parsimon {
 
-// q(d) = g·d + ½ dᵀ (diag D − W M⁻¹ Wᵀ) d. `projected` is W M⁻¹, `curvature` the diagonal of the whole matrix.
+// q(d) = g·d + ½ dᵀ (B₀ − W M⁻¹ Wᵀ) d. B₀ is diag D, but for a block of coordinates that has a matrix. `projected` is
+// W M⁻¹, `curvature` the diagonal of the whole matrix.
 struct LowRankQuadratic {
     int64_t n, rank;
     const double *gradient, *diagonal, *curvature;  // [n]
     const double *columns, *projected;              // [n][rank]
+    int64_t n_block;
+    const int64_t* block;  // [n_block], ascending
+    const double* matrix;  // [n_block][n_block]
 };
 
 // The same with W = [D S, Y] as it is remembered: row k of `pairs` begins with s, y, s, y, … of feature k, `rank`

@@ -4,9 +4,9 @@
 //     min_δ  g·δ + ½ Σ_{n,y} D[n][y] (Xδ)[n][y]²
 //            + Σ_k l1_k |w_k + δ_k| + ½ q_k (w_k + δ_k − c_k)²  +  Σ_m λ_m ‖(w + δ)_m‖
 //
-// X is a sparse map whose rows are instances; D is the second derivative of the loss by each score; groups m have no
-// feature in common. What is kept up to date is the margin Xδ, so a step on one feature costs as much as the attribute
-// has entries. The features of a group go together.
+// X is a map whose rows are instances; D is the second derivative of the loss by each score; groups m have no feature
+// in common. What is kept up to date is the margin Xδ, so a step on one feature costs as much as the attribute has
+// entries. The features of a group go together.
 #pragma once
 
 #include <algorithm>
@@ -15,56 +15,23 @@
 #include <vector>
 
 #include "learners/active_groups.hpp"
-#include "maps/linear_map.hpp"
+#include "learners/quadratic_columns.hpp"
 
 namespace parsimon {
 
-struct QuadraticModel {
-    const LinearMap& map;
-    const double* curvature;           // D [rows][width]
-    const double* gradient;            // g [K]
-    const double *l1, *pull, *centre;  // [K]
-};
-
-// Where a feature's attribute fires (its entries), its column, and how strongly it bends the model: Σ D x².
-struct Coordinate {
-    int64_t feature, begin, end;
-    int32_t column;
-    bool everywhere;
-    double bend;
-};
-
-inline std::vector<Coordinate> coordinates(const QuadraticModel& model, const int64_t* active, int64_t n) {
-    const FeatureRows& features = model.map.features();
-    const AttributeRows& attributes = model.map.attributes();
-    std::vector<Coordinate> out(n);
-    int64_t a = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        const int64_t k = active[i];
-        if (features.all) a = k / features.width;
-        else
-            while (features.start[a + 1] <= k) ++a;
-        const auto column = static_cast<int32_t>(features.all ? k % features.width : features.column[k]);
-        double bend = 1e-12;  // an attribute that never fires must not divide by zero
-        const auto [begin, end] = attributes.entries_of(a);
-        for (int64_t e = begin; e < end; ++e) {
-            const double x = attributes.value.empty() ? 1.0 : attributes.value[e];
-            bend += model.curvature[attributes.index[e] * features.width + column] * x * x;
-        }
-        const bool everywhere = end > begin && model.map.everywhere(attributes.place_from(a));
-        out[i] = {k, begin, end, column, everywhere, bend + model.pull[k]};
-    }
-    return out;
-}
-
-// δ and the margin of a quadratic model while it is being minimised.
+// δ and the margin of a quadratic model while it is being minimised. `Columns` is one of
+// learners/quadratic_columns.hpp.
+template <class Columns>
 class CoordinateDescent {
   public:
     CoordinateDescent(const QuadraticModel& model, const int64_t* active, int64_t n, const ActiveGroups& groups,
                       const double* w, double* delta, double* margin)
-        : model_(model), attributes_(model.map.attributes()), width_(model.map.features().width), w_(w), delta_(delta),
-          margin_(margin), single_(coordinates(model, active, n)) {
-        for (int64_t m = 0; m < groups.n; ++m) blocks_.push_back(block(groups, m));
+        : model_(model), columns_(model, margin), w_(w), delta_(delta), single_(columns_.columns(active, n)) {
+        for (const Column& c : single_) bend_.push_back(bend(c));
+        for (int64_t m = 0; m < groups.n; ++m) {
+            const int64_t first = groups.start[m], size = groups.start[m + 1] - first;
+            blocks_.push_back({columns_.columns(groups.member + first, size), {}, groups.strength[m], 0.0});
+        }
     }
 
     // Sweeps until no step changes the model by more than `tol` times what the largest step of the first sweep did, or
@@ -73,8 +40,8 @@ class CoordinateDescent {
         double first = 0;
         for (int sweep = 1; sweep <= most; ++sweep) {
             double largest = 0;
-            for (const Coordinate& c : single_) largest = std::max(largest, step(c));
-            for (const Block& b : blocks_) largest = std::max(largest, step(b));
+            for (size_t i = 0; i < single_.size(); ++i) largest = std::max(largest, step(single_[i], bend_[i]));
+            for (Block& b : blocks_) largest = std::max(largest, step(b));
             if (sweep == 1) first = largest;
             if (largest <= tol * first && (sweep > 1 || largest == 0)) return sweep;
         }
@@ -82,115 +49,111 @@ class CoordinateDescent {
     }
 
   private:
+    using Column = typename Columns::Column;
+
     struct Block {
-        std::vector<Coordinate> members;
-        std::vector<double> bends;  // [s][s]: XᵀDX of the members, with the pull on the diagonal
+        std::vector<Column> members;
+        std::vector<double> bends;  // [s][s]: XᵀDX of the members, with the pull on the diagonal; made when first used
         double strength, largest;   // and a bound on its largest eigenvalue
     };
-
-    double value(int64_t e) const { return attributes_.value.empty() ? 1.0 : attributes_.value[e]; }
-
-    // Σ value · curvature · margin over all rows: eight running sums, which are added up in a fixed order.
-    double slope_everywhere(const double* value, int64_t n) const {
-        constexpr int64_t lanes = 8;
-        double sum[lanes] = {};
-        int64_t i = 0;
-        for (; i + lanes <= n; i += lanes)
-            for (int64_t j = 0; j < lanes; ++j) sum[j] += value[i + j] * model_.curvature[i + j] * margin_[i + j];
-        for (; i < n; ++i) sum[0] += value[i] * model_.curvature[i] * margin_[i];
-        return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
-    }
-
-    double slope(const Coordinate& c) const {
-        double sum = model_.gradient[c.feature]
-                     + model_.pull[c.feature] * (w_[c.feature] + delta_[c.feature] - model_.centre[c.feature]);
-        if (c.everywhere) return sum + slope_everywhere(attributes_.value.data() + c.begin, model_.map.rows().size());
-        for (int64_t e = c.begin; e < c.end; ++e) {
-            const int64_t at = attributes_.index[e] * width_ + c.column;
-            sum += value(e) * model_.curvature[at] * margin_[at];
-        }
-        return sum;
-    }
-
-    void move(const Coordinate& c, double next) {
-        const double by = next - (w_[c.feature] + delta_[c.feature]);
-        if (by == 0) return;
-        delta_[c.feature] = next - w_[c.feature];
-        if (c.everywhere) {
-            const double* value = attributes_.value.data() + c.begin;
-            for (int64_t r = 0; r < model_.map.rows().size(); ++r) margin_[r] += value[r] * by;
-            return;
-        }
-        for (int64_t e = c.begin; e < c.end; ++e) margin_[attributes_.index[e] * width_ + c.column] += value(e) * by;
-    }
 
     static double soft(double x, double threshold) {
         return x > threshold ? x - threshold : x < -threshold ? x + threshold : 0.0;
     }
 
+    // An attribute that never fires must not divide by zero.
+    double bend(const Column& c) { return 1e-12 + columns_.bend(c) + model_.pull[c.feature]; }
+
+    double at(const Column& c) const { return w_[c.feature] + delta_[c.feature]; }
+
+    // Of all that is smooth.
+    void slopes(const Column* columns, int64_t n, double* out) {
+        columns_.slopes(columns, n, out);
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t k = columns[i].feature;
+            out[i] += model_.gradient[k] + model_.pull[k] * (at(columns[i]) - model_.centre[k]);
+        }
+    }
+
+    void move(const Column* columns, int64_t n, const double* next) {
+        by_.resize(n);
+        for (int64_t i = 0; i < n; ++i) {
+            by_[i] = next[i] - at(columns[i]);
+            if (by_[i] != 0) delta_[columns[i].feature] = next[i] - w_[columns[i].feature];
+        }
+        columns_.move(columns, n, by_.data());
+    }
+
     // The new weight minimises slope·s + bend/2 s² + l1 |w + δ + s|. Returns what the step changes, about: bend s².
-    double step(const Coordinate& c) {
-        const double now = w_[c.feature] + delta_[c.feature];
-        const double next = soft(now - slope(c) / c.bend, model_.l1[c.feature] / c.bend);
-        move(c, next);
-        return c.bend * (next - now) * (next - now);
+    double step(const Column& c, double bend) {
+        double slope;
+        slopes(&c, 1, &slope);
+        const double now = at(c), next = soft(now - slope / bend, model_.l1[c.feature] / bend);
+        move(&c, 1, &next);
+        return bend * (next - now) * (next - now);
     }
 
     // The same for a group: proximal gradient steps on its own quadratic, which costs nothing of the data.
-    double step(const Block& b) {
+    double step(Block& b) {
         constexpr int most = 20;
         const size_t s = b.members.size();
-        std::vector<double> now(s), next(s), start_slope(s), trial(s);
-        for (size_t i = 0; i < s; ++i) {
-            now[i] = next[i] = w_[b.members[i].feature] + delta_[b.members[i].feature];
-            start_slope[i] = slope(b.members[i]);
-        }
+        for (auto* each : {&now_, &next_, &slope_, &trial_}) each->resize(s);
+        for (size_t i = 0; i < s; ++i) now_[i] = next_[i] = at(b.members[i]);
+        slopes(b.members.data(), static_cast<int64_t>(s), slope_.data());
+        if (stays_zero(b)) return 0;
+        if (b.bends.empty()) bend_together(b);
         double first = 0;
         for (int round = 0; round < most; ++round) {
-            double square = 0, moved = 0;
-            for (size_t i = 0; i < s; ++i) {
-                double at = start_slope[i];
-                for (size_t j = 0; j < s; ++j) at += b.bends[i * s + j] * (next[j] - now[j]);
-                trial[i] = soft(next[i] - at / b.largest, model_.l1[b.members[i].feature] / b.largest);
-                square += trial[i] * trial[i];
-            }
-            const double size = std::sqrt(square),
-                         kept = size > b.strength / b.largest ? 1 - b.strength / b.largest / size : 0.0;
-            for (size_t i = 0; i < s; ++i) {
-                const double to = kept * trial[i];
-                moved = std::max(moved, std::abs(to - next[i]));
-                next[i] = to;
-            }
+            const double moved = proximal_step(b);
             if (round == 0) first = moved;
             if (moved <= 0.01 * first) break;
         }
         double change = 0;
-        for (size_t i = 0; i < s; ++i) {
-            change += b.members[i].bend * (next[i] - now[i]) * (next[i] - now[i]);
-            move(b.members[i], next[i]);
-        }
+        for (size_t i = 0; i < s; ++i) change += b.bends[i * s + i] * (next_[i] - now_[i]) * (next_[i] - now_[i]);
+        move(b.members.data(), static_cast<int64_t>(s), next_.data());
         return change;
     }
 
-    Block block(const ActiveGroups& groups, int64_t m) {
-        Block b;
-        b.members = coordinates(model_, groups.member + groups.start[m], groups.start[m + 1] - groups.start[m]);
-        b.strength = groups.strength[m];
+    // Whether a group that is zero has no slope to leave zero for.
+    bool stays_zero(const Block& b) const {
+        double square = 0;
+        for (size_t i = 0; i < b.members.size(); ++i) {
+            if (now_[i] != 0) return false;
+            const double steep = soft(slope_[i], model_.l1[b.members[i].feature]);
+            square += steep * steep;
+        }
+        return square <= b.strength * b.strength;
+    }
+
+    // next ← prox(next − slope there / L), L the bound on the largest eigenvalue. Returns how far it went.
+    double proximal_step(const Block& b) {
+        const size_t s = b.members.size();
+        double square = 0, moved = 0;
+        for (size_t i = 0; i < s; ++i) {
+            double slope = slope_[i];
+            for (size_t j = 0; j < s; ++j) slope += b.bends[i * s + j] * (next_[j] - now_[j]);
+            trial_[i] = soft(next_[i] - slope / b.largest, model_.l1[b.members[i].feature] / b.largest);
+            square += trial_[i] * trial_[i];
+        }
+        const double size = std::sqrt(square), least = b.strength / b.largest,
+                     kept = size > least ? 1 - least / size : 0.0;
+        for (size_t i = 0; i < s; ++i) {
+            const double to = kept * trial_[i];
+            moved = std::max(moved, std::abs(to - next_[i]));
+            next_[i] = to;
+        }
+        return moved;
+    }
+
+    void bend_together(Block& b) {
         const size_t s = b.members.size();
         b.bends.assign(s * s, 0.0);
-        scattered_.resize(model_.map.rows().size() * width_, 0.0);
-        for (size_t i = 0; i < s; ++i) {
-            const Coordinate& c = b.members[i];
-            each(c, [&](int64_t e, int64_t at) { scattered_[at] = value(e) * model_.curvature[at]; });
-            for (size_t j = 0; j < i; ++j) {
-                double sum = 0;
-                each(b.members[j], [&](int64_t e, int64_t at) { sum += value(e) * scattered_[at]; });
-                b.bends[i * s + j] = b.bends[j * s + i] = sum;
-            }
-            each(c, [&](int64_t, int64_t at) { scattered_[at] = 0.0; });
-            b.bends[i * s + i] = c.bend;
-        }
+        columns_.bends(b.members.data(), static_cast<int64_t>(s), b.bends.data());
         double trace = 0, rows = 0;  // either bounds the eigenvalues
+        for (size_t i = 0; i < s; ++i) {
+            b.bends[i * s + i] = bend(b.members[i]);
+            for (size_t j = 0; j < i; ++j) b.bends[j * s + i] = b.bends[i * s + j];
+        }
         for (size_t i = 0; i < s; ++i) {
             double row = 0;
             for (size_t j = 0; j < s; ++j) row += std::abs(b.bends[i * s + j]);
@@ -198,23 +161,25 @@ class CoordinateDescent {
             trace += b.bends[i * s + i];
         }
         b.largest = std::min(trace, rows);
-        return b;
-    }
-
-    // body(entry, place in the margin) for the entries of a feature.
-    template <class Body>
-    void each(const Coordinate& c, Body&& body) const {
-        for (int64_t e = c.begin; e < c.end; ++e) body(e, attributes_.index[e] * width_ + c.column);
     }
 
     const QuadraticModel& model_;
-    const AttributeRows& attributes_;
-    int64_t width_;
+    Columns columns_;
     const double* w_;
-    double *delta_, *margin_;
-    std::vector<Coordinate> single_;
+    double* delta_;
+    std::vector<Column> single_;
+    std::vector<double> bend_;  // Σ D x² of each, with the pull
     std::vector<Block> blocks_;
-    std::vector<double> scattered_;  // [rows][width], zero between uses
+    std::vector<double> now_, next_, slope_, trial_, by_;  // of one group
 };
+
+// With the columns that the map has; the number of sweeps.
+inline int descend_coordinates(const QuadraticModel& model, const int64_t* active, int64_t n,
+                               const ActiveGroups& groups, const double* w, double* delta, double* margin, double tol,
+                               int most) {
+    if (model.map.dense())
+        return CoordinateDescent<FullColumns>(model, active, n, groups, w, delta, margin).run(tol, most);
+    return CoordinateDescent<SparseColumns>(model, active, n, groups, w, delta, margin).run(tol, most);
+}
 
 }  // namespace parsimon

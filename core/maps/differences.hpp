@@ -68,4 +68,26 @@ inline SparseVectors feature_differences(const LinearMap& map, const PartDiffere
     return out;
 }
 
+// Sparse vectors as they are given, one an instance: features are counted from `first` on.
+struct GivenVectors {
+    int64_t first;
+    const int64_t* start;  // [n + 1]
+    const int32_t* index;
+    const double* value;
+};
+
+// out[K][K] += Σ_i times_i · v_i v_iᵀ, where v_i is the sum of an instance's vectors, which share no feature.
+inline void add_outer_products(const std::vector<GivenVectors>& vectors, int64_t n, const double* times, int64_t K,
+                               double* out) {
+    std::vector<std::pair<int64_t, double>> mine;
+    for (int64_t i = 0; i < n; ++i) {
+        mine.clear();
+        for (const GivenVectors& each : vectors)
+            for (int64_t j = each.start[i]; j < each.start[i + 1]; ++j)
+                mine.emplace_back(each.first + each.index[j], each.value[j]);
+        for (const auto& [k, value] : mine)
+            for (const auto& [l, other] : mine) out[k * K + l] += times[i] * value * other;
+    }
+}
+
 }  // namespace parsimon

@@ -21,6 +21,7 @@
 #include "base/threads.hpp"
 #include "maps/attribute_rows.hpp"
 #include "maps/csr.hpp"
+#include "maps/dense_columns.hpp"
 #include "maps/feature_rows.hpp"
 
 namespace parsimon {
@@ -60,17 +61,31 @@ struct FewerFeatures {
 
 class LinearMap {
   public:
-    LinearMap(Csr rows, std::shared_ptr<const FeatureRows> features, int threads = 1) : features_(std::move(features)) {
+    LinearMap(Csr rows, std::shared_ptr<const FeatureRows> features, int threads = 1)
+        : n_rows_(rows.size()), features_(std::move(features)) {
         if (!features_->all) whole_rows_first(rows, threads);
         rows_ = std::make_shared<Csr>(std::move(rows));
     }
+    // Every attribute fires on every row, and a row is a single number: a feature is a column of numbers.
+    explicit LinearMap(DenseColumns columns)
+        : n_rows_(columns.n_rows), features_(single_columns(columns.n_columns)),
+          dense_(std::make_shared<DenseColumns>(std::move(columns))) {}
 
-    const Csr& rows() const { return *rows_; }
+    int64_t n_rows() const { return n_rows_; }
+    int64_t n_entries() const { return dense_ ? n_rows_ * dense_->n_columns : rows_->entries(); }
+    // The features as columns without gaps, if they are that.
+    const DenseColumns* dense() const { return dense_.get(); }
+
+    // Made when first needed if the map is dense, and very many numbers then.
+    const Csr& rows() const {
+        if (!rows_) rows_ = std::make_shared<Csr>(dense_->rows());
+        return *rows_;
+    }
     const FeatureRows& features() const { return *features_; }
     const std::shared_ptr<const FeatureRows>& shared_features() const { return features_; }
 
     // Within row r, attributes handled as whole rows come first and end here.
-    int64_t whole_end(int64_t r) const { return features_->all ? rows_->start[r + 1] : whole_end_[r]; }
+    int64_t whole_end(int64_t r) const { return features_->all ? rows().start[r + 1] : whole_end_[r]; }
 
     // Attributes handled as whole rows that occur in some row; not if all. Made when first needed.
     const WholeAttributes& whole_attributes() const {
@@ -81,8 +96,8 @@ class LinearMap {
     // The rows on which each attribute fires; made when first needed (never for prediction).
     const AttributeRows& attributes() const {
         if (!attributes_) {
-            attributes_ = std::make_shared<AttributeRows>(attribute_rows(*rows_, features_->n_attributes));
-            if (features_->width == 1) everywhere_ = full_rows(*attributes_, rows_->size());
+            attributes_ = std::make_shared<AttributeRows>(attribute_rows(rows(), features_->n_attributes));
+            if (features_->width == 1) everywhere_ = full_rows(*attributes_, n_rows_);
         }
         return *attributes_;
     }
@@ -95,11 +110,13 @@ class LinearMap {
     }
     // The same; several maps of the same features share those that are left.
     LinearMap restrict(const FewerFeatures& fewer, int threads) const {
+        if (dense_) return LinearMap(dense_->chosen(fewer.new_number, fewer.features->n_attributes, threads));
         return LinearMap(filter(fewer.new_number, threads), fewer.features, threads);
     }
 
     // The map of some rows, in the order given; of the same features.
     LinearMap take(const int64_t* chosen, int64_t n) const {
+        if (dense_) return LinearMap(dense_->taken(chosen, n));
         Csr out;
         out.start.push_back(0);
         for (int64_t i = 0; i < n; ++i) {
@@ -138,6 +155,13 @@ class LinearMap {
     }
 
   private:
+    static std::shared_ptr<const FeatureRows> single_columns(int64_t n) {
+        auto features = std::make_shared<FeatureRows>();
+        features->width = 1;
+        features->n_attributes = n;
+        return features;
+    }
+
     // body(row), for pieces of rows at a time.
     template <class Body>
     static void over_rows(int64_t n, int threads, Body&& body) {
@@ -186,9 +210,11 @@ class LinearMap {
         return out;
     }
 
+    int64_t n_rows_;
     std::vector<int64_t> whole_end_;
-    std::shared_ptr<const Csr> rows_;
+    mutable std::shared_ptr<const Csr> rows_;
     std::shared_ptr<const FeatureRows> features_;
+    std::shared_ptr<const DenseColumns> dense_;
     mutable std::shared_ptr<const AttributeRows> attributes_;
     mutable std::vector<char> everywhere_;
     mutable std::shared_ptr<const WholeAttributes> whole_;

@@ -201,6 +201,10 @@ class LinearMap:
     def __init__(
         self, start: _Integers, index: _Integers, value: _Float64 | None, features: FeatureRows
     ) -> None: ...
+    @staticmethod
+    def dense(columns: _Float64) -> LinearMap:
+        """A matrix without gaps, by columns, which is kept as it is; one column of scores."""
+
     @property
     def n_rows(self) -> int: ...
     @property
@@ -551,6 +555,22 @@ class ArcDictionary:
     ) -> tuple[_Int64, _Int32]:
         """The attributes of one arc into every token (none where the head is −1), as rows."""
 
+class ArcScorer:
+    """Scores of arcs under weights that do not change."""
+
+    def __init__(
+        self,
+        start: _Integers,
+        tests: _Integers,
+        counts: _Integers,
+        values: _Integers,
+        w: _Float64,
+        many: list[bool],
+        threads: int,
+    ) -> None: ...
+    def scores(self, sentences: ArcSentences, first: int, last: int, out: _Float64, threads: int) -> None:
+        """Of the arcs of some sentences; −∞ for those that are not looked at."""
+
 class OnlineArcs:
     """Rounds of online learning on dependency trees, with weights that exist only once touched."""
 
@@ -679,13 +699,15 @@ def descend(
     curvature: _Float64,
     columns: _Float64,
     projected: _Float64,
+    block: _Integers,
+    matrix: _Float64,
     w: _Float64,
     l1: _Float64,
     sweeps: int,
     d: _Float64,
     moment: _Float64,
 ) -> None:
-    """Coordinate descent on a diagonal plus low-rank quadratic with an L1 norm."""
+    """Coordinate descent on a diagonal (with a block) plus low-rank quadratic with an L1 norm."""
 
 def descend_groups(
     gradient: _Float64,
@@ -803,6 +825,11 @@ def feature_differences(
     map: LinearMap, start: _Integers, row: _Integers, plus: _Integers, minus: _Integers, threads: int
 ) -> tuple[_Integers, _Integers, _Float64]:
     """f(one output) − f(another), from the parts at which they differ: sparse vectors, one an instance."""
+
+def add_outer_products(
+    vectors: Sequence[tuple[int, _Integers, _Integers, _Float64]], times: _Float64, out: _Float64
+) -> None:
+    """Adds Σ times · v vᵀ to a matrix; v is an instance's sparse vectors, counted from a first feature each."""
 
 class Planes:
     """Cutting planes of a max-margin problem, and how much each counts in its dual."""

@@ -114,6 +114,7 @@ TREE = word(1) + word(2, 1) + "\n"
         ("1 w _ NOUN _ _ 0 dep _ _\n" + TREE, 1, "there is 1 column, but"),
         (TREE + "# x\n" + word(1, form=""), 5, "column 2 is empty"),
         (TREE + word(1).replace("\tw\t", "\t\udce9\t"), 4, "column 2 is not valid UTF-8; if the file has another"),
+        (TREE + "# \udce9\n" + word(1), 4, "a comment is not valid UTF-8; if the file has another"),
         (TREE + word(1) + word(3), 5, "the id is 3 but should be 2, because the words of a sentence are numbered"),
         (TREE + word(2), 4, "the id is 2 but should be 1"),
         (TREE + word(0), 4, "the id is 0 but should be 1"),

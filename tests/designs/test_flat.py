@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parsimon.designs import FlatDesign
 from parsimon.features import Labels
 from parsimon.features.item_features import MatrixFeatures, SparseSequences
 from parsimon.penalties import GroupLasso
 from parsimon.penalties.groups import Groups
+from parsimon.structures.flat import FlatParts
 from parsimon.tasks.sequences.training import SequenceTraining
 
 N, D, SIZE = 80, 12, 3
@@ -36,6 +38,38 @@ def ours(X: Any, y: Any, strength: float) -> float:
     space = MatrixFeatures(transitions=False)
     model = training.fit(space, SparseSequences(csr_matrix(X), np.ones(N, np.int32)), labels)
     return float(model.info["objective"])
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_full_matrix_is_what_its_sparse_form_is(bias: bool, order: Any) -> None:
+    from scipy.sparse import csr_matrix
+
+    rng = np.random.default_rng(1)
+    X: Any = np.asarray(rng.normal(size=(11, 7)), order=order)
+    full, sparse = FlatDesign.build(X, 2, bias=bias), FlatDesign.build(csr_matrix(X), 2, bias=bias)
+    assert full.n_features == sparse.n_features == 7 + bias
+    w, mu, kept = rng.normal(size=7 + bias), FlatParts(rng.normal(size=(11, 2))), np.array([1, 4, 5])
+    gold, other = np.zeros(11, np.int64), rng.integers(2, size=11)
+    few, half = slice(2, 9), FlatParts(mu.node[2:9].copy())
+    for one, two, parts in (
+        (full, sparse, mu),
+        (full.restrict(kept), sparse.restrict(kept), mu),
+        (full.part(few), sparse.part(few), half),
+    ):
+        mine, theirs = np.ones(one.n_features), np.ones(one.n_features)
+        np.testing.assert_allclose(one.margins(w[: len(mine)]), two.margins(w[: len(mine)]))
+        for design, out in ((one, mine), (two, theirs)):
+            design.pullback(parts, out)
+            design.pullback_squared(parts, out)
+        np.testing.assert_allclose(mine, theirs)
+    for mine, theirs in zip(
+        full.differences(None, gold, other), sparse.differences(None, gold, other), strict=True
+    ):
+        for one, two in zip(mine, theirs, strict=True):
+            np.testing.assert_array_equal(one, two)
+    X[:] = 0.0  # what the caller does with it afterwards
+    np.testing.assert_allclose(full.margins(w), sparse.margins(w))
 
 
 @pytest.mark.parametrize("strength", [2.0, 6.0])

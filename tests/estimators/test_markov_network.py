@@ -298,7 +298,7 @@ def test_ctrl_c() -> None:
     stopped = MarkovNetwork(5.0, callback=press).fit(chain().X)
     assert stopped.status_ == "interrupted: this is the best model so far"
     assert stopped.n_iter_ == 2
-    for settings in ({"alpha": "bic"}, {"alpha": "cv"}):
+    for settings in ({"alpha": "bic", "search": "penalty"}, {"alpha": "cv"}):
         network = MarkovNetwork(callback=press, **settings).fit(chain().X)  # type: ignore[arg-type]
         assert network.status_ == stopped.status_
         path = network.model_.path

@@ -102,6 +102,8 @@ def test_scores_and_gradients_are_those_of_python(seed, lengths, templates, thre
     space.dictionary.pullback(sentences, 0, len(lengths), parts, found, threads)
     np.testing.assert_allclose(out, expected, atol=1e-12)
     np.testing.assert_allclose(found, gradient, atol=1e-12)
+    space.scorer(w, threads).scores(sentences, 0, len(lengths), out, threads)
+    np.testing.assert_allclose(out, expected, atol=1e-12)
 
 
 @settings(max_examples=30, deadline=None)

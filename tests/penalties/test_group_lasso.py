@@ -87,3 +87,21 @@ def test_the_conjugate_is_the_highest_of_what_it_bounds(norm: float | str, l1: f
     assert (rough.conjugate(small), rough.conjugate(10 * np.ones(6))) == (0.0, np.inf)
     exempt = penalty.exempt(np.array([5]), 6)
     assert (exempt.conjugate(small), exempt.conjugate(small + 0.1)) == (0.0, np.inf)
+
+
+@pytest.mark.parametrize("norm", [2, "inf"])
+@pytest.mark.parametrize("l1", [0.0, 0.3])
+@pytest.mark.parametrize("exempt", [False, True])
+def test_the_conjugate_along_a_ray_is_the_conjugate(norm: float | str, l1: float, exempt: bool) -> None:
+    groups = Groups.from_lists([[0, 1, 5], [2, 3], [], [6]], 8, weight=np.array([1.0, 0.5, 1.0, 0.0]))
+    penalty = GroupLasso(0.7, groups, norm=norm, l1=l1, l2=0.4)  # 4 and 7 are in no group
+    z = random(8)
+    if exempt:
+        penalty = penalty.exempt(np.array([1, 7]), 8)
+        along = penalty.conjugate_along(z)
+        assert along(0.5) == np.inf
+        z[[1, 7]] = 0.0
+    along = penalty.conjugate_along(z)
+    for theta in (1e-6, 0.1, 0.5, 1.0, 3.0):
+        assert along(theta) == pytest.approx(penalty.conjugate(theta * z), rel=1e-12, abs=1e-15)
+    assert along(3.0) > 0

@@ -31,6 +31,12 @@ def test_where_only_the_gap_is_too_large_violations_must_be_smaller() -> None:
     goal = Goal(violation=0.005, gap=1e-4)
     assert goal.aim(0.004) == 0.002
     assert goal.aim(0.006) == 0.005
+    assert (
+        goal.aim(0.004, gap=0.04, objective=100.0) == 0.002
+    )  # four times too large, and it goes with the square
+    assert goal.aim(0.004, gap=0.16, objective=100.0) == 0.001
+    assert goal.aim(0.004, gap=16.0, objective=100.0) == 0.0004  # no further at a time
+    assert goal.aim(0.004, gap=0.011, objective=100.0) == 0.002
 
 
 @pytest.mark.parametrize(

@@ -176,3 +176,12 @@ def test_pairs_take_no_more_memory_than_they_may(monkeypatch: pytest.MonkeyPatch
     pairs.carry(np.arange(5), np.arange(10))
     assert (pairs.memory, len(pairs)) == (8, 8)
     np.testing.assert_array_equal(pairs.rows(np.arange(5))[:, -2], newest)
+
+
+def test_the_diagonal_of_what_nothing_holds_at_zero_may_be_small_near_the_end() -> None:
+    kinks = kinks_of(GroupLasso(0.6, MIXED, l2=0.25), 12)  # 6, 10 and 11 are in no group
+    free = np.isin(np.arange(12), (6, 10, 11))
+    for violation, least in ((1e9, 1.0), (1.0, 0.1), (0.0, 0.001)):
+        np.testing.assert_allclose(kinks.lift(violation), 0.25 + np.where(free, least, 1.0))
+    held = kinks_of(GroupLasso(0.6, MIXED, l1=0.1), 12)  # an L1 norm holds them, too
+    np.testing.assert_array_equal(held.lift(0.0), np.ones(12))

@@ -555,3 +555,25 @@ def test_mistakes_are_named() -> None:
         Arborescence([1, 1], weights=np.ones(3))
     with pytest.raises(ParsimonError, match="one label or more"):
         LabelledArborescence([1], 0)
+
+
+def test_arcs_from_the_root_are_raised_until_one_is_the_best_into_its_token():
+    random = np.random.default_rng(4)
+    trees = Arborescence([3, 0, 1, 6, 2, 0])
+    for _ in range(20):
+        scores = random.normal(size=trees.n_arcs)
+        raised = ArcParts(scores.copy())
+        trees.raise_root_arcs(raised)
+        at = 0
+        for n in trees.lengths.tolist():
+            before, after = (x[at : at + n * (n + 1)].reshape(n, n + 1) for x in (scores, raised.arc))
+            at += n * (n + 1)
+            others = np.where(np.eye(n, n + 1, 1, dtype=bool), -np.inf, before)[:, 1:].max(
+                axis=1, initial=-np.inf
+            )
+            short = np.min(others - before[:, 0], initial=np.inf)
+            np.testing.assert_allclose(after[:, 0], before[:, 0] + (max(short, 0.0) if n > 1 else 0.0))
+            others = ~np.eye(n, n + 1, 1, dtype=bool)
+            others[:, :1] = False
+            np.testing.assert_array_equal(after[others], before[others])
+    Arborescence([]).raise_root_arcs(ArcParts(np.zeros(0)))

@@ -99,7 +99,7 @@ TEST("a pass over batches is the sum of what each has by itself") {
             std::vector<double> w(pass.n_features());
             for (double& x : w) x = random() % 3 ? std::uniform_real_distribution<double>(-1, 1)(random) : 0.0;
             const Found found(pass, w, 1);
-            std::vector<double> gradient(w.size(), 0.0), curvature(w.size(), 0.0);
+            std::vector<double> gradient(w.size(), 0.0), curvature(w.size(), 0.0), limited(w.size(), 0.0);
             int64_t first = 0;
             const int64_t cut = batches.given[0].node->features().size();
             for (size_t b = 0; b < batches.given.size(); ++b) {
@@ -127,6 +127,16 @@ TEST("a pass over batches is the sum of what each has by itself") {
                 std::vector<double> bent(T * Y), bent_pair(pair.size()), bent_single(single.size());
                 const PartSums variances{bent.data(), bent_pair.data(), bent_single.data()};
                 kernels().chain_variances(shape, node.data(), variances, 1);
+                std::vector<double> seen(T * Y), most(pair.size()), most_single(single.size());
+                kernels().chain_add(shape, batch.gold, 1.0, {seen.data(), most.data(), most_single.data()});
+                for (size_t i = 0; i < most.size(); ++i)
+                    most[i] = std::min(bent_pair[i], std::max(most[i], pair_sums[i]));
+                for (size_t i = 0; i < most_single.size(); ++i)
+                    most_single[i] = std::min(bent_single[i], std::max(most_single[i], single_sums[i]));
+                kernels().pullback(*batch.node, bent.data(), limited.data(), true, 1);
+                kernels().pullback(*batch.pair, most.data(), limited.data() + cut, true, 1);
+                if (shape.n_singles())
+                    kernels().pullback(*batch.single, most_single.data(), limited.data() + cut, true, 1);
                 kernels().chain_add(shape, batch.gold, -1.0, sums);
                 for (const bool squared : {false, true}) {
                     const PartSums& from = squared ? variances : sums;
@@ -139,9 +149,10 @@ TEST("a pass over batches is the sum of what each has by itself") {
             }
             for (size_t k = 0; k < w.size(); ++k) {
                 CHECK_NEAR(found.gradient[k], gradient[k], 1e-11);
-                CHECK_NEAR(found.curvature[k], curvature[k], 1e-11);
+                CHECK_NEAR(found.curvature[k], limited[k], 1e-11);
                 CHECK_NEAR(found.diagonal[k], curvature[k], 1e-11);
             }
+            CHECK(limited != curvature);
         }
 }
 

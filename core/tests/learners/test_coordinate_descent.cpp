@@ -10,7 +10,18 @@ using namespace parsimon;
 
 namespace {
 
-void check_descent(int64_t rows, int64_t width, bool full) {
+// The same map as columns without gaps, for which the values must be kept.
+LinearMap by_columns(const LinearMap& map, std::vector<double>& values) {
+    const Csr& rows = map.rows();
+    values.assign(map.features().n_attributes * rows.size(), 0.0);
+    for (int64_t r = 0; r < rows.size(); ++r)
+        for (int64_t i = rows.start[r]; i < rows.start[r + 1]; ++i)
+            values[rows.index[i] * rows.size() + r] = rows.value[i];
+    return LinearMap(DenseColumns{rows.size(), map.features().n_attributes,
+                                  std::shared_ptr<const double>(std::shared_ptr<void>(), values.data())});
+}
+
+void check_descent(int64_t rows, int64_t width, bool full, bool dense = false) {
     std::mt19937 random(7);
     std::uniform_real_distribution<double> number(-1, 1);
     const int64_t n_attributes = 12 / width, K = n_attributes * width;
@@ -27,7 +38,9 @@ void check_descent(int64_t rows, int64_t width, bool full) {
     auto features = std::make_shared<FeatureRows>();
     features->width = width;
     features->n_attributes = n_attributes;
-    const LinearMap map(x, features);
+    const LinearMap sparse(x, features);
+    std::vector<double> values;
+    const LinearMap map = dense ? by_columns(sparse, values) : sparse;
     std::vector<double> curvature(rows * width), gradient(K), l1(K, 0.3), pull(K, 0.0), centre(K), w(K), delta(K, 0.0),
         margin(rows * width, 0.0);
     for (double& d : curvature) d = 0.2 + std::abs(number(random));
@@ -44,9 +57,9 @@ void check_descent(int64_t rows, int64_t width, bool full) {
     const std::vector<double> strength{0.4, 5.0};
     for (const int64_t k : member) std::erase(active, k);
     const QuadraticModel model{map, curvature.data(), gradient.data(), l1.data(), pull.data(), centre.data()};
-    CoordinateDescent descent(model, active.data(), static_cast<int64_t>(active.size()),
-                              {2, start.data(), member.data(), strength.data()}, w.data(), delta.data(), margin.data());
-    descent.run(1e-30, 10000);
+    descend_coordinates(model, active.data(), static_cast<int64_t>(active.size()),
+                        {2, start.data(), member.data(), strength.data()}, w.data(), delta.data(), margin.data(), 1e-30,
+                        10000);
     std::vector<double> expected(rows * width, 0.0);
     for (int64_t r = 0; r < rows; ++r)
         for (int64_t i = x.start[r]; i < x.start[r + 1]; ++i)
@@ -78,4 +91,6 @@ TEST("coordinate descent ends where the optimality conditions of its quadratic m
     check_descent(9, 2, false);
     check_descent(9, 1, true);
     check_descent(21, 1, true);
+    check_descent(21, 1, true, true);
+    check_descent(9, 1, true, true);
 }

@@ -51,3 +51,14 @@ TEST("differences of many instances are the same for any number of threads") {
     const SparseVectors one = feature_differences(map, parts, 1), four = feature_differences(map, parts, 4);
     CHECK(one.start == four.start && one.index == four.index && one.value == four.value && one.start.back() > n);
 }
+
+TEST("outer products of an instance's vectors are those of their sum") {
+    // Two instances over four features: (1, 0, 0, 2) times 3, and (0, −1, 5, 0) times 0.5.
+    const std::vector<int64_t> start{0, 1, 2}, later{0, 1, 2};
+    const std::vector<int32_t> index{0, 1}, after{1, 0};
+    const std::vector<double> value{1.0, -1.0}, other{2.0, 5.0}, times{3.0, 0.5};
+    std::vector<double> out(16, 1.0);
+    add_outer_products({{0, start.data(), index.data(), value.data()}, {2, later.data(), after.data(), other.data()}},
+                       2, times.data(), 4, out.data());
+    CHECK((out == std::vector<double>{4, 1, 1, 7, 1, 1.5, -1.5, 1, 1, -1.5, 13.5, 1, 7, 1, 1, 13}));
+}

@@ -36,6 +36,12 @@ std::vector<double> random_vector(std::mt19937& random, int64_t n) {
     return v;
 }
 
+// A map of columns without gaps.
+LinearMap random_columns(std::mt19937& random, int64_t n_rows, int64_t n_columns) {
+    auto values = std::make_shared<std::vector<double>>(random_vector(random, n_rows * n_columns));
+    return LinearMap(DenseColumns{n_rows, n_columns, std::shared_ptr<const double>(values, values->data())});
+}
+
 // Φ written out: one row for every (row, column), one column for every feature.
 Matrix dense(const LinearMap& map) {
     const Csr& rows = map.rows();
@@ -130,32 +136,60 @@ TEST("restricting keeps the columns of Φ that belong to the features") {
             }
 }
 
+TEST("columns without gaps have the products, parts and rows that sparse ones have") {
+    std::mt19937 random(9);
+    for (const int64_t n_rows : {0, 1, 7, 8, 21})
+        for (const int64_t n_columns : {1, 3, 4, 9, 70}) {
+            const LinearMap map = random_columns(random, n_rows, n_columns);
+            CHECK(map.dense() && map.n_rows() == n_rows && map.n_entries() == n_rows * n_columns);
+            check_products(map, random);
+            std::vector<int64_t> chosen, later;
+            for (int64_t k = 0; k < n_columns; k += 2) chosen.push_back(k);
+            for (int64_t r = 0; r < n_rows; r += 3) later.insert(later.begin(), r);
+            const LinearMap part = map.restrict(chosen.data(), static_cast<int64_t>(chosen.size())),
+                            some = map.take(later.data(), static_cast<int64_t>(later.size()));
+            check_products(part, random);
+            const Matrix whole = dense(map), fewer = dense(part), taken = dense(some);
+            for (int64_t r = 0; r < n_rows; ++r) {
+                for (int64_t k = 0; k < n_columns; ++k) CHECK(whole[r][k] == map.dense()->column(k)[r]);
+                for (size_t k = 0; k < chosen.size(); ++k) CHECK(fewer[r][k] == whole[r][chosen[k]]);
+            }
+            for (size_t i = 0; i < later.size(); ++i) CHECK(taken[i] == whole[later[i]]);
+        }
+}
+
 TEST("features that do not ascend or are not there are refused") {
     std::mt19937 random(7);
-    const LinearMap map(random_rows(random, 3, 4, false), random_features(random, 4, 2, true));
-    for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{1, 1}, {2, 1}, {-1}, {8}})
-        CAUGHT(std::invalid_argument, map.restrict(wrong.data(), static_cast<int64_t>(wrong.size())));
+    const LinearMap map(random_rows(random, 3, 4, false), random_features(random, 4, 2, true)),
+        full = random_columns(random, 3, 8);
+    for (const LinearMap& each : {map, full})
+        for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{1, 1}, {2, 1}, {-1}, {8}})
+            CAUGHT(std::invalid_argument, each.restrict(wrong.data(), static_cast<int64_t>(wrong.size())));
+}
+
+void check_threads(const LinearMap& map, std::mt19937& random) {
+    std::vector<int64_t> chosen;
+    for (int64_t k = 0; k < map.features().size(); k += 2) chosen.push_back(k);
+    const int64_t n_scores = map.n_rows() * map.features().width;
+    const auto w = random_vector(random, map.features().size()), mu = random_vector(random, n_scores);
+    std::vector<double> scores[2], back[2], restricted[2];
+    for (const int threads : {1, 4}) {
+        const int at = threads > 1;
+        scores[at].resize(n_scores);
+        restricted[at].resize(n_scores);
+        back[at].resize(map.features().size());
+        kernels().scores(map, w.data(), scores[at].data(), threads);
+        map.attributes();
+        kernels().pullback(map, mu.data(), back[at].data(), false, threads);
+        const LinearMap part = map.restrict(chosen.data(), static_cast<int64_t>(chosen.size()), threads);
+        kernels().scores(part, w.data(), restricted[at].data(), threads);
+    }
+    CHECK(scores[0] == scores[1] && back[0] == back[1] && restricted[0] == restricted[1]);
 }
 
 TEST("maps of many rows, and those of some of their features, are the same for any number of threads") {
     std::mt19937 random(8);
-    for (const bool all : {true, false}) {
-        const LinearMap map(random_rows(random, 9000, 7, true), random_features(random, 7, 5, all), 3);
-        std::vector<int64_t> chosen;
-        for (int64_t k = 0; k < map.features().size(); k += 2) chosen.push_back(k);
-        const auto w = random_vector(random, map.features().size()), mu = random_vector(random, 9000 * 5);
-        std::vector<double> scores[2], back[2], restricted[2];
-        for (const int threads : {1, 4}) {
-            const int at = threads > 1;
-            scores[at].resize(9000 * 5);
-            restricted[at].resize(9000 * 5);
-            back[at].resize(map.features().size());
-            kernels().scores(map, w.data(), scores[at].data(), threads);
-            map.attributes();
-            kernels().pullback(map, mu.data(), back[at].data(), false, threads);
-            const LinearMap part = map.restrict(chosen.data(), static_cast<int64_t>(chosen.size()), threads);
-            kernels().scores(part, w.data(), restricted[at].data(), threads);
-        }
-        CHECK(scores[0] == scores[1] && back[0] == back[1] && restricted[0] == restricted[1]);
-    }
+    for (const bool all : {true, false})
+        check_threads(LinearMap(random_rows(random, 9000, 7, true), random_features(random, 7, 5, all), 3), random);
+    check_threads(random_columns(random, 9001, 131), random);
 }

@@ -233,7 +233,19 @@ class _Block:
             raise self._malformed(problem)
         if not reader.n_columns:
             return None
+        self._check_comments()
         return _Rows(self, Columns(reader.columns(), reader.lengths(), strings), *reader.lines())
+
+    def _check_comments(self) -> None:
+        """Refuses bytes that are no text; the reader has not seen those of comments, which are written again."""
+        try:
+            self.text.decode()
+        except UnicodeDecodeError as error:
+            start = self.text.rfind(b"\n", 0, error.start) + 1
+            raise ParsimonError(
+                f"{self.where(start)}: a comment is not valid UTF-8; if the file has another encoding, name it (for "
+                "instance latin-1)."
+            ) from None
 
     def _malformed(self, problem: tuple[int, str] | None) -> ParsimonError:
         """The error for the first line that does not have ten columns, or else for the line the reader rejected."""

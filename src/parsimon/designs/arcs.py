@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from parsimon._core import ArcDictionary, ArcSentences, OnlineArcs
+from parsimon._core import ArcDictionary, ArcScorer, ArcSentences, OnlineArcs
 from parsimon.arrays import Array, IntArray
 from parsimon.designs.base import SparseVectors
+from parsimon.features.columns import offsets_of
 from parsimon.structures.arborescence import Arborescence, ArcParts
 
-__all__ = ["ArcDesign"]
+__all__ = ["ArcDesign", "build_arcs", "score_arcs"]
+
+ARCS = 1 << 20  # whose scores are held at a time
 
 
 @dataclass(frozen=True)
@@ -123,17 +126,49 @@ def build_arcs(
     single_root: bool,
     weights: Array | None = None,
     threads: int = 1,
-    arcs: int = 1 << 20,
+    arcs: int = ARCS,
 ) -> list[tuple[slice, slice, ArcDesign, Arborescence]]:
     """Designs and structures of batches of about that many arcs, with which sentences and tokens they have."""
-    lengths = np.asarray(lengths, np.int64)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    offsets = offsets_of(lengths)
+    return [
+        (which, tokens, ArcDesign(dictionary, sentences, offsets, which.start, which.stop, threads), trees)
+        for which, tokens, trees in _batches(offsets, projective, single_root, weights, threads, arcs)
+    ]
+
+
+def score_arcs(
+    scorer: ArcScorer,
+    sentences: ArcSentences,
+    lengths: IntArray,
+    *,
+    projective: bool,
+    single_root: bool,
+    threads: int = 1,
+    arcs: int = ARCS,
+) -> Iterator[tuple[slice, slice, Arborescence, ArcParts]]:
+    """The same batches, one after the other, with the scores of their arcs under weights that do not change."""
+    for which, tokens, trees in _batches(offsets_of(lengths), projective, single_root, None, threads, arcs):
+        out = np.empty(trees.n_arcs)
+        scorer.scores(sentences, which.start, which.stop, out, threads)
+        yield which, tokens, trees, ArcParts(out)
+
+
+def _batches(
+    offsets: IntArray,
+    projective: bool,
+    single_root: bool,
+    weights: Array | None,
+    threads: int,
+    arcs: int,
+) -> Iterator[tuple[slice, slice, Arborescence]]:
+    """Which sentences and tokens make about that many arcs (at least a sentence), and their trees."""
+    lengths = np.diff(offsets)
     ends = np.cumsum(lengths * (lengths + 1))
-    out, first, n = [], 0, len(lengths)
+    first, n = 0, len(lengths)
     while first < n:
         before = int(ends[first - 1]) if first else 0
         last = min(max(int(np.searchsorted(ends, before + arcs, side="right")), first + 1), n)
-        trees: Any = Arborescence(
+        trees = Arborescence(
             lengths[first:last],
             projective=projective,
             single_root=single_root,
@@ -141,14 +176,5 @@ def build_arcs(
             threads=threads,
         )
         trees.first = first
-        tokens = slice(int(offsets[first]), int(offsets[last]))
-        out.append(
-            (
-                slice(first, last),
-                tokens,
-                ArcDesign(dictionary, sentences, offsets, first, last, threads),
-                trees,
-            )
-        )
+        yield slice(first, last), slice(int(offsets[first]), int(offsets[last])), trees
         first = last
-    return out

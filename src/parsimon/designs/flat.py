@@ -28,8 +28,11 @@ class FlatDesign:
     @classmethod
     def build(cls, X: Any, n_labels: int, *, bias: bool = True, threads: int = 1) -> FlatDesign:
         """From a sparse or dense matrix; `bias` adds an attribute that always fires, the last. One label: a number."""
-        X = _rows(X, bias)
         width = n_labels if n_labels > 2 else 1
+        full = _is_full(X)
+        if full and width == 1:
+            return cls(LinearMap.dense(_columns(X, bias)), n_labels, threads)
+        X = _rows(X, bias, full)
         value = None if np.all(X.data == 1.0) else X.data
         rows = FeatureRows(X.shape[1], width)
         return cls(
@@ -105,14 +108,30 @@ class FlatDesign:
 FULL = 0.8  # of a dense matrix must not be zero, or only what is not zero is kept
 
 
-def _rows(X: Any, bias: bool) -> Any:
-    """A matrix in compressed sparse rows, with a last column of ones for a bias.
-
-    Where hardly anything is zero, zeros are kept too: rows and columns without a gap are plain vectors to the core.
-    """
+def _is_full(X: Any) -> bool:
+    """Whether hardly anything is zero, so that zeros are kept, too."""
     from scipy import sparse
 
-    if sparse.issparse(X) or np.count_nonzero(X) < FULL * np.size(X) or not np.size(X):
+    if sparse.issparse(X) or not np.size(X):
+        return False
+    return bool(np.count_nonzero(X) >= FULL * np.size(X))
+
+
+def _columns(X: Any, bias: bool) -> Array:
+    """The columns of a matrix, one after the other, with a last one of ones for a bias."""
+    X = np.asarray(X)
+    n, d = X.shape
+    columns = np.empty((d + bias, n))
+    columns[:d] = X.T
+    columns[d:] = 1.0
+    return columns
+
+
+def _rows(X: Any, bias: bool, full: bool) -> Any:
+    """A matrix in compressed sparse rows, with a last column of ones for a bias."""
+    from scipy import sparse
+
+    if not full:
         X = sparse.csr_matrix(X, dtype=np.float64)
         if bias:
             X = sparse.csr_matrix(sparse.hstack([X, sparse.csr_matrix(np.ones((X.shape[0], 1)))]))

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from parsimon._core import ArcDictionary, ArcSentences, StringTable
+from parsimon._core import ArcDictionary, ArcScorer, ArcSentences, StringTable
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.data.treebanks import Treebank
 from parsimon.features.arc_templates import LENGTHS, ArcColumn, ArcTemplate, ArcTemplates
@@ -51,23 +52,39 @@ class ArcFeatures:
     templates: ArcTemplates
     cutoff: int = 1
     strings: StringTable = field(default_factory=new_strings, repr=False)
-    dictionary: ArcDictionary = field(init=False, repr=False)
     # The values of the tests of all attributes, once the attributes are final.
     values: IntArray | None = field(default=None, repr=False)
     kind: ClassVar[str] = "arcs"
     n_pair: ClassVar[int] = 0
+    counts: IntArray = field(init=False, repr=False)  # how many attributes each template has
 
     def __post_init__(self) -> None:
-        start, tests = self.templates.encoded()
-        none = np.zeros(len(self.templates), np.int64)
-        self.dictionary = ArcDictionary(start, tests, none, np.zeros(0, np.int32))
+        self.counts = np.zeros(len(self.templates), np.int64)
         self._learnt_from: tuple[ArcSentences, IntArray] | None = None
         self._lengths: IntArray = np.zeros(0, np.int32)
 
     @property
     def n_node(self) -> int:
         """The number of attributes."""
-        return len(self.dictionary)
+        return int(self.counts.sum())
+
+    @property
+    def starts(self) -> IntArray:
+        """The first attribute of every template, and one past the last."""
+        return offsets_of(self.counts)
+
+    @cached_property
+    def dictionary(self) -> ArcDictionary:
+        """Numbers the attributes of arcs; made when it is first asked for, because a scorer does without."""
+        values = np.zeros(0, np.int32) if self.values is None else self.values
+        return ArcDictionary(*self.templates.encoded(), self.counts, values)
+
+    def scorer(self, weights: Array, threads: int = 1) -> ArcScorer:
+        """What scores arcs by these weights of all attributes."""
+        many = [column.many for column in self.templates.columns]
+        values = self._all_values()
+        w = np.ascontiguousarray(weights, np.float64)
+        return ArcScorer(*self.templates.encoded(), self.counts, values, w, many, threads)
 
     def learn(self, treebank: Treebank, threads: int = 1) -> ArcSentences:
         """Number the attributes that fire on at least `cutoff` arcs."""
@@ -75,6 +92,7 @@ class ArcFeatures:
         start, tests = self.templates.encoded()
         heads = np.ascontiguousarray(treebank.heads, np.int32)
         self.dictionary = ArcDictionary.supported(start, tests, sentences, heads, self.cutoff, threads)
+        self.counts = np.diff(self.dictionary.starts())
         self._learnt_from = sentences, heads
         self._lengths = treebank.lengths
         return sentences
@@ -94,7 +112,7 @@ class ArcFeatures:
         kept = np.zeros(len(self.templates), bool)
         kept[self.node_templates(attributes)] = True
         templates = self.templates.only(kept)
-        counts = np.diff(np.searchsorted(attributes, self.dictionary.starts()))[kept]
+        counts = np.diff(np.searchsorted(attributes, self.starts))[kept]
         is_code = _codes(templates, counts)
         used = np.union1d(np.arange(len(NO_WORD)), values[~is_code])
         renumber = np.zeros(len(self.strings), np.int32)
@@ -108,8 +126,11 @@ class ArcFeatures:
         cls, templates: ArcTemplates, cutoff: int, strings: StringTable, counts: IntArray, values: IntArray
     ) -> ArcFeatures:
         space = cls(templates, cutoff, strings, values=values)
-        space.dictionary = ArcDictionary(*templates.encoded(), counts.astype(np.int64), values)
+        space.counts = counts.astype(np.int64)
         return space
+
+    def _all_values(self) -> IntArray:
+        return self._values(np.arange(self.n_node)) if self.values is None else self.values
 
     def _values(self, attributes: IntArray) -> IntArray:
         """The values of the tests of some attributes, concatenated."""
@@ -119,7 +140,7 @@ class ArcFeatures:
             few = self.dictionary.restrict(np.ascontiguousarray(attributes, np.int64))
             return few.values(*self._learnt_from, 1)
         arity = np.array([_arity(template) for template in self.templates], np.int64)
-        starts = self.dictionary.starts()
+        starts = self.starts
         first = np.concatenate([[0], np.cumsum(arity * np.diff(starts))])
         t = self.node_templates(attributes)
         begin, n = first[t] + (attributes - starts[t]) * arity[t], arity[t]
@@ -133,9 +154,9 @@ class ArcFeatures:
         """
         orders: list[IntArray] = [np.zeros(0, np.int64)]
         ordered: list[IntArray] = [np.zeros(0, np.int32)]
-        counts = np.diff(self.dictionary.starts())
-        tables = _tables(self.templates, counts, self._values(np.arange(self.n_node)))
-        for first, table in zip(self.dictionary.starts().tolist(), tables, strict=False):
+        counts = self.counts
+        tables = _tables(self.templates, counts, self._all_values())
+        for first, table in zip(self.starts.tolist(), tables, strict=False):
             order = np.lexsort(table.T[::-1]) if table.size else np.arange(len(table))
             orders.append(first + order)
             ordered.append(table[order].reshape(-1))
@@ -178,7 +199,7 @@ class ArcFeatures:
 
     def node_templates(self, attributes: IntArray) -> IntArray:
         """The template of each attribute."""
-        return (np.searchsorted(self.dictionary.starts(), attributes, side="right") - 1).astype(np.int32)
+        return (np.searchsorted(self.starts, attributes, side="right") - 1).astype(np.int32)
 
     def pair_templates(self, attributes: IntArray) -> IntArray:
         """An empty array: arcs have no pair attributes."""
@@ -203,7 +224,7 @@ class ArcFeatures:
 
     def constant(self) -> tuple[IntArray, IntArray]:
         """The attributes of templates that test no word: the bias, direction and length."""
-        starts = self.dictionary.starts()
+        starts = self.starts
         ranges = [
             np.arange(starts[t], starts[t + 1])
             for t, template in enumerate(self.templates)
@@ -213,8 +234,8 @@ class ArcFeatures:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array | IntArray]]:
         """Templates as text; strings and the values of all attributes as arrays."""
-        counts = np.diff(self.dictionary.starts())
-        tables = _tables(self.templates, counts, self._values(np.arange(self.n_node)))
+        counts = self.counts
+        tables = _tables(self.templates, counts, self._all_values())
         text, start = self.strings.pack(np.arange(len(self.strings), dtype=np.int32))
         arrays: dict[str, Any] = {
             "strings.text": text,
@@ -284,7 +305,7 @@ def _sentences(treebank: Treebank, columns: list[ArcColumn], number: Callable[[s
         value, start = _numbered(treebank, column, number)
         values.append(value)
         starts.append(start)
-    return ArcSentences(offsets_of(treebank.lengths).astype(np.int64), values, starts)
+    return ArcSentences(offsets_of(treebank.lengths), values, starts)
 
 
 def _numbered(

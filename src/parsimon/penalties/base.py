@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -234,6 +235,15 @@ class ConjugatePenalty(Protocol):
 
     def conjugate(self, z: Array) -> float:
         """Ω*(z) = sup_w z·w − Ω(w); infinite where there is no bound."""
+        ...
+
+
+@runtime_checkable
+class RayConjugatePenalty(Protocol):
+    """A penalty that knows its conjugate along a ray for less than a pass over all features at every point of it."""
+
+    def conjugate_along(self, z: Array) -> Callable[[float], float]:
+        """θ → Ω*(θ z), for θ > 0."""
         ...
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -325,6 +326,19 @@ class GroupLasso(GroupPenalty):
     def separated(self, n_features: int) -> SeparableTerms:
         """What there is besides the groups."""
         return ElasticNet(self.l1, self.l2, weight=self.weight).separated(n_features)
+
+    def conjugate_along(self, z: Array) -> Callable[[float], float]:
+        """θ → Ω*(θ z): without an L1 part, Σ_m max(θ ‖z_m‖ − strength d_m, 0)² / (2 l2), over loose features, too."""
+        if self.l1 > 0 or self.norm != 2 or self.l2 == 0 or (self.free is not None and np.any(z[self.free])):
+            return lambda theta: self.conjugate(theta * z)
+        groups, alone = self._known, z[self._loose()]
+        norms, radius, rest = groups.norms(z), self.strength * groups.weight, dot(alone, alone)
+
+        def at(theta: float) -> float:
+            over = np.maximum(theta * norms - radius, 0.0)
+            return (dot(over, over) + theta**2 * rest) / (2 * self.l2)
+
+        return at
 
     def polar(self, gradient: Array) -> float:
         """max_m ‖g_m‖* / (strength d_m), ‖·‖* the dual norm, if there is no L1 part; else by `_sparse_polar`."""

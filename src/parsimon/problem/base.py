@@ -13,6 +13,7 @@ returns an object of its own, or ``None`` if the data does not allow it:
 | `HasBlocks`       | `blocks()`            | block coordinate descent                      |
 
 `HasHeldOut` cuts a problem in two, for selections that choose how much to keep by what they have not seen.
+`HasCovariances` has a question of its own and the method that answers it, for proximal quasi-Newton, and
 `HasExpectedCosts` has two methods of its own, for the bounds of smoothed hinge losses.
 """
 
@@ -212,6 +213,20 @@ class HasMargins(Protocol):
 
     def margins(self) -> MarginInstances | None:
         """Its instances, or None if the features of outputs cannot be compared."""
+        ...
+
+
+@runtime_checkable
+class HasCovariances(Protocol):
+    """A problem that draws outputs from its model: second derivatives of some features, estimated."""
+
+    @property
+    def has_covariances(self) -> bool:
+        """Whether all of its instances can."""
+        ...
+
+    def covariance(self, w: Array, features: IntArray, draws: int, seed: int) -> Array:
+        """The Hessian of the log loss by some features (ascending), without bias, from so many pairs of outputs."""
         ...
 
 

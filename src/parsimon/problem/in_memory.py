@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from parsimon._core import BlockDescent, LinearMap
+from parsimon._core import BlockDescent, LinearMap, add_outer_products
 from parsimon.arrays import Array, BoolArray, IntArray
 from parsimon.designs.base import (
     ComparesOutputs,
@@ -48,6 +48,7 @@ from parsimon.problem.base import (
 )
 from parsimon.structures.base import (
     CountsInstances,
+    DrawsOutputs,
     Gold,
     Oracle,
     Parts,
@@ -118,6 +119,28 @@ class Batch:
         differences = self.design.differences(structure, self.gold, output)
         instances = np.arange(first, first + structure.n_instances)
         return Violated(instances, height, price, differences, structure.weigh(height))
+
+    @property
+    def can_draw(self) -> bool:
+        """Whether outputs can be drawn from the model and compared feature by feature."""
+        draws = isinstance(self.structure, DrawsOutputs) and self.structure.draws_independently
+        return draws and isinstance(self.design, ComparesOutputs)
+
+    def covariance(self, w: Array, features: IntArray, draws: int, seed: int) -> Array:
+        """Σ weight · Cov(features) under the model: half the mean of Δ Δᵀ, where Δ is what two draws differ by.
+
+        Two independent draws differ at few tokens, so the Δ of an instance has few entries; and E Δ Δᵀ is twice the
+        covariance, whatever parts of the output depend on each other.
+        """
+        assert isinstance(self.structure, DrawsOutputs)
+        outputs = self.structure.sample(self.design.scores(w), 2 * draws, seed)
+        few = self.restrict(features)
+        assert isinstance(few.design, ComparesOutputs)
+        times = _weights_of(few.structure) / (2 * draws)
+        out = np.zeros((len(features), len(features)))
+        for one, other in zip(outputs[::2], outputs[1::2], strict=True):
+            add_outer_products(few.design.differences(few.structure, one, other), times, out)
+        return out
 
     @property
     def threads(self) -> int:
@@ -311,6 +334,23 @@ class InMemoryProblem(BaseProblem):
                 waiting.append(pool.submit(work, batch.alone(number % (workers + 1)), *more))
             while waiting:
                 yield waiting.popleft().result()
+
+    @property
+    def has_covariances(self) -> bool:
+        """Whether the Hessian is that of a log loss with known labels, whose outputs can be drawn."""
+        drawn = all(batch.can_draw for batch in self.batches)
+        return drawn and isinstance(self.loss, Log) and self.labels_known
+
+    def covariance(self, w: Array, features: IntArray, draws: int, seed: int) -> Array:
+        """Σ weight · Cov(features), estimated from drawn outputs; batches draw with seeds of their own."""
+        out, first = np.zeros((len(features), len(features))), seed * len(self.batches)
+
+        def estimate(batch: Batch, number: int) -> Array:
+            return batch.covariance(w, features, draws, first + number)
+
+        for of_batch in self._of_batches(estimate, range(len(self.batches))):
+            out += of_batch
+        return out
 
     def screen(self, weights: Weights, threshold: float | Array, narrow: Problem | None = None) -> Screened:
         """By compiled screening where the designs have it and there is one threshold; else from all gradients.

@@ -37,6 +37,7 @@ from parsimon.problem.base import (
     HasBlocks,
     HasChunks,
     HasCoordinates,
+    HasCovariances,
     HasCumulativeL1,
     HasExpectedCosts,
     HasMargins,
@@ -284,6 +285,10 @@ def _cumulative(problem: Problem) -> SummedInstances | None:
     return problem.cumulative_online() if isinstance(problem, HasCumulativeL1) else None
 
 
+def _covariances(problem: Problem) -> HasCovariances | None:
+    return problem if isinstance(problem, HasCovariances) and problem.has_covariances else None
+
+
 def _expected_costs(problem: Problem) -> HasExpectedCosts | None:
     return problem if isinstance(problem, HasExpectedCosts) else None
 
@@ -303,6 +308,9 @@ def _free_transitions(problem: Problem) -> Problem | None:
 MARGINALS = Capability("a structure with marginals", _marginals)
 EXPECTED_COSTS = Capability("a problem that knows the expected costs of its outputs", _expected_costs)
 ALL_LABELS = Capability("the label of every token, and some are missing", _labels)
+COVARIANCES = Capability(
+    "a log loss of outputs that can be drawn from the model and compared feature by feature", _covariances
+)
 CHUNKS = Capability("a problem that can be cut into small ones", _chunks)
 MARGINS = Capability("a structure whose outputs can be compared feature by feature", _margins)
 COORDINATES = Capability("vectors to classify, not sequences", _coordinates)

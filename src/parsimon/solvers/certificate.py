@@ -17,7 +17,7 @@ import numpy as np
 
 from parsimon._core import dot
 from parsimon.arrays import Array, IntArray
-from parsimon.penalties.base import ConjugatePenalty, ElasticPenalty, Penalty
+from parsimon.penalties.base import ConjugatePenalty, ElasticPenalty, Penalty, RayConjugatePenalty
 from parsimon.penalties.elastic_net import ElasticNet, soft_threshold
 from parsimon.problem import Coordinates, LinearPoint
 
@@ -51,6 +51,9 @@ def lower_bound(a: float, gradient: Array, penalty: Penalty) -> float:
         return float(theta * a - theta**2 * squared / (2 * l2))
     if l2 == 0 or not isinstance(penalty, ConjugatePenalty):  # without an L2 part there is no more to be had
         return in_ball
+    if isinstance(penalty, RayConjugatePenalty):
+        along = penalty.conjugate_along(-gradient)
+        return max(in_ball, highest(lambda theta: theta * a - along(theta)))
     conjugate = penalty.conjugate
     return max(in_ball, highest(lambda theta: theta * a - conjugate(-theta * gradient)))
 

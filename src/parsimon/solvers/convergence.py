@@ -13,6 +13,7 @@ thousandth of the largest violation at w = 0 takes its place.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -25,6 +26,9 @@ from parsimon.weights import Weights
 
 VIOLATIONS = (
     100.0  # violations may be so many times `tol` of the strength: objectives are closer than conditions
+)
+FARTHEST = (
+    0.1  # of the violations there are, to which an inner solver brings them before all features are looked at
 )
 OF_FIRST = (
     1e-3  # what stands for the strength of a smooth penalty, as a share of the largest violation at w = 0
@@ -42,9 +46,16 @@ class Goal:
         """Whether weights have converged. Without a gap, none is known."""
         return violation <= self.violation and (gap is None or gap <= self.gap * abs(objective))
 
-    def aim(self, violation: float) -> float:
-        """What to bring violations down to: the goal, or half of these where only the gap is too large."""
-        return violation / 2 if violation <= self.violation else self.violation
+    def aim(self, violation: float, gap: float | None = None, objective: float = 0.0) -> float:
+        """What to bring violations down to: the goal, or less where only the gap is too large.
+
+        The gap goes with the square of violations, if it is tight; but no further at a time than to a tenth of them.
+        """
+        if violation > self.violation:
+            return self.violation
+        if gap is None or gap <= 0:
+            return violation / 2
+        return violation * min(0.5, max(FARTHEST, math.sqrt(self.gap * abs(objective) / gap)))
 
 
 def goal_of(problem: Problem, tol: float, start: Array, first: float) -> tuple[Goal, int]:

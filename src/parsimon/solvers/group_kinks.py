@@ -11,7 +11,7 @@ It is all compiled (`core/learners/group_descent.hpp`), because a group may have
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from parsimon.solvers.proximal_quasi_newton import CurvaturePairs
 
 IN_MODEL = 0.9  # what is zero and has a gradient above this share of its threshold may move in a step
+# The diagonal of B is at least so large where nothing holds a weight at zero, or this share of the largest violation.
+# Weights of label bigrams that never occur fall until these are improbable. Their curvature is a thousandth then, and
+# with a larger one steps are too short; but far from there, where curvatures change at each step, a small one is wrong.
+LEAST_OF_FREE, OF_VIOLATION = 1e-3, 0.1
 CLOSE, ROUNDS = 0.15, 6  # the model is minimised until this share of its slope is left, or for so many rounds
 
 
@@ -38,7 +42,8 @@ class GroupKinks:
     penalty: Penalty
     groups: Groups  # those that have members; d_m is λ_m
     l1: Array
-    lift: Array  # the curvature of the smooth part
+    l2: Array
+    most_in_block: ClassVar[int] = 0
 
     @classmethod
     def of(cls, problem: Problem) -> GroupKinks:
@@ -59,6 +64,13 @@ class GroupKinks:
             for each in (split.net.l1_strength, split.net.l2_strength)
         )
         return cls(problem.penalty, groups, np.ascontiguousarray(l1), l2)
+
+    def lift(self, violation: float) -> Array:
+        """The L2 part, and one; or less for what nothing holds at zero, when little is violated."""
+        held = (self.groups.spread(self.groups.weight) > 0) | (self.l1 > 0)
+        least = min(1.0, max(LEAST_OF_FREE, OF_VIOLATION * violation))
+        out: Array = self.l2 + np.where(held, 1.0, least)
+        return out
 
     def rise(self, old: Array, new: Array) -> float:
         """By how much they are higher at new weights than at old ones."""

@@ -139,7 +139,7 @@ class ProximalNewton:
     """Newton steps on a quadratic model, with an L1 norm or disjoint groups, to a tolerance."""
 
     tol: float = 1e-4
-    inner: float = 1e-3  # coordinate descent ends when steps are this share of the first sweep's
+    inner: float = 0.02  # coordinate descent ends when steps are this share of the first sweep's
     name: ClassVar[str] = "proximal-newton"
     requires: ClassVar[Requires] = (
         SMOOTH_LOSS,

@@ -8,7 +8,8 @@ minimised (Lee, Sun & Saunders 2014; Scheinberg & Tang 2016):
 OWL-QN takes a direction first and projects it into an orthant afterwards, which spoils the direction for features
 that depend on each other; here the penalty is part of the model, so features leave as soon as the model says so.
 B starts from the (damped) diagonal of the Hessian, which for words that occur once and words that occur
-everywhere differs by orders of magnitude.
+everywhere differs by orders of magnitude. Where a problem can draw outputs from its model, B has a block of features
+with all of their covariances as well (`curvature_block.py`); the rest of it stays diagonal.
 
 A trial point that does not decrease the objective is not backtracked from. It has shown what the curvature is in its
 direction: that pair enters B, and the model is solved again.
@@ -35,6 +36,7 @@ from parsimon.arrays import Array, IntArray
 from parsimon.problem import Evaluation, Problem
 from parsimon.solvers.base import Iterate, Status, paused
 from parsimon.solvers.capabilities import (
+    COVARIANCES,
     CURVED,
     DISJOINT_GROUPS,
     ELASTIC_OR_GROUPS,
@@ -45,6 +47,7 @@ from parsimon.solvers.capabilities import (
     Requires,
 )
 from parsimon.solvers.convergence import goal_of
+from parsimon.solvers.curvature_block import EMPTY, CurvatureBlock, that_move_most
 from parsimon.solvers.group_kinks import GroupKinks
 from parsimon.solvers.owlqn import pseudo_gradient
 from parsimon.weights import Weights
@@ -67,6 +70,9 @@ LARGE_DAMPING, QUICKLY, SLOWLY = 12, 0.85, 0.98
 MOST_BYTES, FEWEST_PAIRS = 1 << 29, 6
 DIVERGED = 1e6  # times as steep as at first: coordinate descent goes up where rounding has made B indefinite
 SHORTEST = 1e-3  # share of a Newton step on a face that is tried
+LIFT = 1.0  # of the diagonal of the Hessian, which may be zero
+# The block has so many features, of so many draws of two outputs an instance, and is made anew after so many steps.
+BLOCK, DRAWS, BLOCK_STEPS = 512, 8, 40
 
 
 @dataclass
@@ -82,8 +88,12 @@ class CurvaturePairs:
     threads: int = 1
     taken: int = 0  # pairs taken in so far
     columns: Array | None = None  # features × 2·memory: s, y, s, y, …
+    block: CurvatureBlock = EMPTY  # of B₀ before it is damped
+    blocks: int = 0  # made so far
+    steps: int = 0  # since then
     _sy: Array = field(default_factory=lambda: np.zeros((0, 0)))  # SᵀY
-    _sds: tuple[Array | None, Array] = (None, np.zeros((0, 0)))  # the D it was made with, and SᵀDS
+    # The diagonal that B₀ was made with, D outside of the block, and SᵀDS.
+    _sds: tuple[Array | None, Array | None, Array] = (None, None, np.zeros((0, 0)))
 
     def __len__(self) -> int:
         return min(self.taken, self.memory)
@@ -98,24 +108,26 @@ class CurvaturePairs:
             self._sy = np.zeros((self.memory, self.memory))
         slot = self.taken % self.memory
         self.taken += 1
-        D, sds = self._sds
+        _, D, sds = self._sds
         with_all = take_pair(self.columns, slot, s, y, D, self.threads)
         self._sy[slot], self._sy[:, slot] = with_all[0, 1::2], with_all[1, 0::2]
         if D is not None:
             sds[slot] = sds[:, slot] = with_all[2, 0::2]
 
     def middle(self, D: Array) -> Array:
-        """M = [[Sᵀ D S, L], [Lᵀ, −diag(SᵀY)]] for the damped diagonal; rows and columns s, y, s, y, …"""
+        """M = [[Sᵀ B₀ S, L], [Lᵀ, −diag(SᵀY)]] for the damped B₀; rows and columns s, y, s, y, …"""
         assert self.columns is not None
         if self._sds[0] is not D:
-            self._sds = D, tall_gram(self.columns, D, self.threads)[0::2, 0::2].copy()
+            outside = self.block.outside(D)
+            self._sds = D, outside, tall_gram(self.columns, outside, self.threads)[0::2, 0::2].copy()
         n = len(self)
         slots = np.arange(n)
         age = (self.taken - 1 - slots) % self.memory
         sy = self._sy[:n, :n]
         lower = np.where(age[:, None] < age, sy, 0.0)
         out = np.empty((2 * n, 2 * n))
-        out[0::2, 0::2] = self.damping * self._sds[1][:n, :n]
+        inside = self.columns[self.block.features, 0 : 2 * n : 2]
+        out[0::2, 0::2] = self.damping * (self._sds[2][:n, :n] + inside.T @ (self.block.matrix @ inside))
         out[0::2, 1::2], out[1::2, 0::2] = lower, lower.T
         out[1::2, 1::2] = -np.diag(np.diag(sy))
         return out
@@ -125,6 +137,14 @@ class CurvaturePairs:
         if self.columns is None:
             return np.zeros((len(chosen), 0))
         return self.columns[chosen, : 2 * len(self)]
+
+    def take_block(self, block: CurvatureBlock) -> None:
+        """Another block of B₀."""
+        self.block, self.blocks, self.steps = block, self.blocks + 1, 0
+        self._forget_products()
+
+    def _forget_products(self) -> None:
+        self._sds = None, None, np.zeros((self.memory, self.memory))
 
     def fitting(self, n_features: int) -> int:
         """How many pairs there is room for."""
@@ -151,6 +171,7 @@ class CurvaturePairs:
         at = np.minimum(np.searchsorted(old, new), len(old) - 1)
         self.columns = self.columns[at]
         self.columns[old[at] != new] = 0.0
+        self.block = self.block.carried(old, new)
         products = tall_gram(self.columns, np.ones(len(new)), self.threads)
         sy, yy = products[0::2, 1::2], products[1::2, 1::2]
         curved = np.diag(sy) > POSITIVE * np.diag(yy)
@@ -166,20 +187,22 @@ class CurvaturePairs:
             still = np.zeros((self.memory, self.memory))
             still[: len(kept), : len(kept)] = sy[np.ix_(kept, kept)]
             sy = still
-        self._sy, self._sds = sy.copy(), (None, np.zeros((self.memory, self.memory)))
+        self._sy = sy.copy()
+        self._forget_products()
 
 
 @dataclass(frozen=True)
 class QuadraticModel:
-    """g·d + ½ dᵀ B d on some features, with B = D − W M⁻¹ Wᵀ (Byrd, Nocedal & Schnabel 1994, theorem 2.3).
+    """g·d + ½ dᵀ B d on some features, with B = B₀ − W M⁻¹ Wᵀ (Byrd, Nocedal & Schnabel 1994, theorem 2.3).
 
-    W = [D S, Y],  M = [[Sᵀ D S, L], [Lᵀ, −diag(SᵀY)]],  L the part of SᵀY where s is newer than y. S and Y are taken
+    W = [B₀ S, Y],  M = [[Sᵀ B₀ S, L], [Lᵀ, −diag(SᵀY)]],  L the part of SᵀY where s is newer than y. S and Y are taken
     over all features; rows of W over those the model is about. Their columns are in the order s, y, s, y, …, and then
     zeros up to a multiple of four (where M has ones on its diagonal).
     """
 
     gradient: Array
-    diagonal: Array
+    diagonal: Array  # of B₀
+    block: CurvatureBlock  # of B₀
     columns: Array  # W, features × 2m
     projected: Array  # W M⁻¹
     middle: Array  # M
@@ -193,7 +216,7 @@ class QuadraticModel:
         g, d = gradient[chosen], pairs.damping * D[chosen]
         if not len(pairs):
             nothing, none = np.zeros((len(chosen), 0)), np.zeros((0, 0))
-            return cls(g, d, nothing, nothing, none, none, d, pairs.threads)
+            return cls(g, d, EMPTY, nothing, nothing, none, none, d, pairs.threads)
         assert pairs.columns is not None
         used = 2 * len(pairs)
         middle = np.eye(-(-used // 4) * 4)
@@ -203,10 +226,18 @@ class QuadraticModel:
         W, V, curvature = quadratic_rows(
             pairs.columns, chosen, used, d, inverse, LEAST_CURVATURE, pairs.threads
         )
-        return cls(g, d, W, V, middle, inverse, curvature, pairs.threads)
+        damped = CurvatureBlock(pairs.block.features, pairs.damping * pairs.block.matrix)
+        S = pairs.columns[damped.features, 0:used:2]
+        block = damped.among(chosen)
+        inside = np.isin(damped.features, chosen, assume_unique=True)
+        at, own = block.features, block.diagonal
+        W[at, 0:used:2] = (damped.matrix @ S)[inside]
+        V[at], d[at] = W[at] @ inverse, own
+        curvature[at] = np.maximum(own - np.einsum("ij,ij->i", W[at], V[at]), LEAST_CURVATURE * own)
+        return cls(g, d, block, W, V, middle, inverse, curvature, pairs.threads)
 
     def without_pairs(self) -> QuadraticModel:
-        """The same with B = D."""
+        """The same with B = B₀."""
         nothing, none = np.zeros((len(self.gradient), 0)), np.zeros((0, 0))
         return replace(
             self,
@@ -221,27 +252,39 @@ class QuadraticModel:
         """Wᵀ d."""
         return tall_transposed_times(self.columns, d, self.threads)
 
+    def first_times(self, d: Array) -> Array:
+        """B₀ d."""
+        out = self.diagonal * d
+        out[self.block.features] = self.block.matrix @ d[self.block.features]
+        return out
+
     def slope(self, d: Array, moment: Array | None = None) -> Array:
         """g + B d; Wᵀ d may be known already."""
         moment = self.moment(d) if moment is None else moment
-        out: Array = self.gradient + self.diagonal * d - tall_times(self.projected, moment, self.threads)
+        out: Array = self.gradient + self.first_times(d) - tall_times(self.projected, moment, self.threads)
         return out
 
     def value(self, d: Array) -> float:
         """g·d + ½ dᵀ B d."""
         moment = self.moment(d)
-        bent = dot(self.diagonal * d, d) - dot(moment, self.inverse @ moment)
+        bent = dot(self.first_times(d), d) - dot(moment, self.inverse @ moment)
         return float(dot(self.gradient, d) + 0.5 * bent)
 
     def newton_step(self, slope: Array, face: IntArray) -> Array:
         """−B⁻¹ slope on the given coordinates, by the Woodbury identity."""
         inside = np.zeros(len(slope))
         inside[face] = 1.0 / self.diagonal[face]
+        of_block = np.flatnonzero(inside[self.block.features])
+        at = self.block.features[of_block]
+        inside[at] = 0.0
         step = -slope * inside
+        solved = self.block.solve(of_block, np.column_stack([-slope[at], self.columns[at]]))
+        step[at] = solved[:, 0]
         if self.columns.shape[1]:
-            inner = self.middle - tall_gram(self.columns, inside, self.threads)
-            bent = np.asarray(np.linalg.solve(inner, self.moment(step)), np.float64)
+            bends = tall_gram(self.columns, inside, self.threads) + self.columns[at].T @ solved[:, 1:]
+            bent = np.asarray(np.linalg.solve(self.middle - bends, self.moment(step)), np.float64)
             step = step + tall_times(self.columns, bent, self.threads) * inside
+            step[at] += solved[:, 1:] @ bent
         return np.asarray(step[face])
 
 
@@ -266,6 +309,8 @@ def minimise(
             model.curvature,
             model.columns,
             model.projected,
+            model.block.features,
+            model.block.matrix,
             w,
             l1,
             sweeps,
@@ -308,9 +353,13 @@ def step_on_face(model: QuadraticModel, w: Array, l1: Array, d: Array, slope: Ar
 class Kinks(Protocol):
     """What of a penalty is not smooth, and how a model with it is minimised."""
 
+    def lift(self, violation: float) -> Array | float:
+        """The curvature of what is smooth, and what keeps the diagonal of B away from zero at such violations."""
+        ...
+
     @property
-    def lift(self) -> Array | float:
-        """The curvature of what is smooth."""
+    def most_in_block(self) -> int:
+        """How many features of B₀ may have more than a diagonal."""
         ...
 
     def rise(self, old: Array, new: Array) -> float:
@@ -331,7 +380,8 @@ class SingleKinks:
     """Σ_k l1_k |w_k|."""
 
     l1: Array
-    lift: Array | float
+    l2: Array | float
+    most_in_block: ClassVar[int] = BLOCK
 
     @classmethod
     def of(cls, problem: Problem) -> SingleKinks:
@@ -339,6 +389,10 @@ class SingleKinks:
         penalty = CURVED.of(problem)
         l1 = np.broadcast_to(np.asarray(penalty.l1_strength, np.float64), problem.n_features)
         return cls(l1, penalty.l2_strength)
+
+    def lift(self, violation: float) -> Array | float:
+        """The L2 part, and one."""
+        return self.l2 + LIFT
 
     def rise(self, old: Array, new: Array) -> float:
         """By how much it is higher at new weights than at old ones."""
@@ -383,13 +437,27 @@ class Terms:
         objective, gradient = there.loss + penalty.value(w), there.gradient + penalty.smooth_gradient(w)
         return Place(w, objective, gradient, there.curvature)
 
+    def renew_block(self, w: Array, diagonal: Array, pairs: CurvaturePairs, least: float) -> None:
+        """The block of B₀, of the features that move most in these steps, where the problem knows covariances.
+
+        It lacks no covariances within, so it is right as it is where the diagonal has to be damped by `least`.
+        """
+        known = COVARIANCES.find(self.problem)
+        if known is None or pairs.columns is None or not self.kinks.most_in_block:
+            return
+        steps = pairs.columns[:, 0 : 2 * len(pairs) : 2]
+        features = that_move_most(diagonal, steps, self.kinks.most_in_block)
+        covariance = known.covariance(w, features, DRAWS, pairs.blocks)
+        pairs.take_block(CurvatureBlock.of(features, covariance, diagonal[features] - LIFT, 1 / least))
+
     def largest_violation(self, place: Place) -> float:
         """The largest violation of the optimality conditions."""
         return self.kinks.largest_violation(place.w, place.gradient)
 
-    def diagonal(self, curvature: Array) -> Array:
+    def diagonal(self, place: Place) -> Array:
         """Of the Hessian, away from zero."""
-        return curvature + (self.kinks.lift + 1.0)
+        assert place.curvature is not None
+        return place.curvature + self.kinks.lift(self.largest_violation(place))
 
 
 @dataclass(frozen=True)
@@ -435,8 +503,8 @@ class ProximalQuasiNewton:
         terms, w, evaluations = Terms.of(problem), start.dense().copy(), 0
         if known is None or known.curvature is None:
             known, evaluations = problem.evaluate(w, curvature=True), 1
-        assert known.curvature is not None
-        place, diagonal = terms.at(w, known), terms.diagonal(known.curvature)
+        place = terms.at(w, known)
+        diagonal = terms.diagonal(place)
         goal, more = goal_of(problem, self.tol, w, terms.largest_violation(place))
         evaluations, steps = evaluations + more, 0
         while True:
@@ -456,7 +524,10 @@ class ProximalQuasiNewton:
                 return
             place, steps = found, steps + 1
             if place.curvature is not None:
-                diagonal = terms.diagonal(place.curvature)
+                diagonal = terms.diagonal(place)
+            pairs.steps += 1
+            if len(pairs) == pairs.memory and (not pairs.blocks or pairs.steps >= BLOCK_STEPS):
+                terms.renew_block(place.w, diagonal, pairs, self.least_damping)
 
     def _step(
         self, terms: Terms, place: Place, diagonal: Array, pairs: CurvaturePairs, renew: bool

@@ -81,7 +81,7 @@ class Subproblem(NamedTuple):
         """The problem of these features (ascending), of which a view of all features knows the gradient."""
         narrow = problem.restrict(features)
         start = Weights(weights.at(features), None, len(features))
-        known = Evaluation(view.loss, view.gradient_of(features), narrow.diagonal(view.marginals))
+        known = Evaluation(view.loss, view.gradient_of(features), view.curvature_in(narrow))
         return cls(narrow, features, problem.n_features, start, known)
 
     def lifted(self, weights: Weights) -> Weights:
@@ -168,7 +168,7 @@ class WorkingSet:
             yield certified
             chosen = self.choose(view, weights, rounds)
             assert features is not None
-            inner = ROUGHLY * view.largest if rounds < len(self.sizes) else NEARLY * goal.aim(view.largest)
+            inner = ROUGHLY * view.largest if rounds < len(self.sizes) else NEARLY * view.aim(goal)
             inside = Subproblem.of(problem, weights, view, chosen)
             del view  # it is as large as all features
             memory.carry(features, chosen)
@@ -247,6 +247,10 @@ class View:
         """Whether weights have converged."""
         return goal.reached(self.largest, self.gap if self.tight else None, self.objective)
 
+    def aim(self, goal: Goal) -> float:
+        """What to bring violations down to next."""
+        return goal.aim(self.largest)
+
     def certificate(self, weights: Weights, evaluations: int) -> Iterate:
         """An iterate with these weights and their certificate."""
         phase = "all features"
@@ -255,6 +259,10 @@ class View:
     def gradient_of(self, features: IntArray) -> Array:
         """The gradient of the loss by some features (ascending) that were looked at."""
         raise NotImplementedError
+
+    def curvature_in(self, narrow: Problem) -> Array | None:
+        """The diagonal of the Hessian in a restricted problem; None where it is better evaluated anew."""
+        return narrow.diagonal(self.marginals)
 
 
 @dataclass(frozen=True)
@@ -291,6 +299,14 @@ class GroupView(View):
     def gradient_of(self, features: IntArray) -> Array:
         """The gradient of any features."""
         return self.gradient[features]
+
+    def aim(self, goal: Goal) -> float:
+        """What to bring violations down to next: the gap goes with their square, so it says how far that is."""
+        return goal.aim(self.largest, self.gap if self.tight else None, self.objective)
+
+    def curvature_in(self, narrow: Problem) -> Array | None:
+        """None: an evaluation knows label pairs that hardly occur, which are in no group, for one."""
+        return None
 
     def with_groups(self, active: IntArray, new: int) -> IntArray:
         """The features of all groups with an active feature, and of so many others that violate most."""

@@ -238,6 +238,28 @@ class Arborescence:
         best: Array = np.maximum.reduceat(scores.arc, self._first_arc)
         return best
 
+    def raise_root_arcs(self, scores: ArcParts) -> None:
+        """Adds to the arcs from the root of every sentence until one of them is the best one into its token.
+
+        Every tree has such an arc, but whose it is, all tokens decide: on its own it may be the best into none.
+
+        >>> import numpy as np
+        >>> from parsimon.structures import Arborescence, ArcParts
+        >>> scores = ArcParts(np.array([1.0, 0.0, 4.0,  0.5, 3.0, 0.0]))
+        >>> Arborescence([2]).raise_root_arcs(scores)
+        >>> scores.arc.reshape(2, 3)[:, 0].tolist()
+        [3.5, 3.0]
+        """
+        if not self.n_tokens:
+            return
+        root = scores.arc[self._first_arc]
+        scores.arc[self._first_arc] = -np.inf
+        lead = root - self.best_into_tokens(scores)
+        some = self.lengths > 0
+        most = np.zeros(self.n_instances)
+        most[some] = np.maximum.reduceat(lead, self.offsets[:-1][some])
+        scores.arc[self._first_arc] = root - np.minimum(most, 0.0)[self.sentence]
+
     def near_best(self, scores: ArcParts, margin: float) -> BoolArray:
         """Which arcs score within a margin of the best one into the same token.
 

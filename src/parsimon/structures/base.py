@@ -141,6 +141,20 @@ class RecordsOrigins(Protocol):
 
 
 @runtime_checkable
+class DrawsOutputs(Protocol):
+    """A structure that draws independent outputs from p(y) ∝ exp(score)."""
+
+    @property
+    def draws_independently(self) -> bool:
+        """Whether it does; draws of a Markov chain do not count."""
+        ...
+
+    def sample(self, scores: Parts, n: int = 1, seed: int = 0) -> IntArray:
+        """n outputs of each instance, one a row; the same for any number of threads."""
+        ...
+
+
+@runtime_checkable
 class AnswersConditionals(Protocol):
     """A structure that knows the probability of each label given all others."""
 

@@ -97,6 +97,7 @@ class Chain:
 
     oracles: ClassVar[frozenset[Oracle]] = frozenset(Oracle) - {Oracle.MEAN, Oracle.CONDITIONALS}
     exact: ClassVar[bool] = True
+    draws_independently: ClassVar[bool] = True
     instance: ClassVar[str] = "sequence"  # what an instance is called in messages
     steps: ClassVar[int] = 1  # so many lead into each token
 

@@ -363,7 +363,8 @@ class PruningOptions:
     prune: float = option(
         0.0,
         "After training, drop weights smaller than this share of the root mean square of the non-zero weights. Online "
-        "learners leave many small weights behind: after 'mira', a share of 1 costs no accuracy.",
+        "learners leave many small weights behind: after 'mira', a share of 1 made chunkers five times smaller at the "
+        "same F1, but cost a Danish parser 0.4 points of UAS.",
         LEARNING,
         least=0,
         metavar="SHARE",

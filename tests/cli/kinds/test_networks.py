@@ -46,7 +46,7 @@ def table(tmp_path: Path, rows: list[list[str]]) -> Path:
 @pytest.fixture
 def model(run: Any, table: Path, tmp_path: Path) -> Path:
     path = tmp_path / "survey.model"
-    result = run("train", "network", table, "-m", path, "-q", "--n-jobs", 1)
+    result = run("train", "network", table, "-m", path, "-q", "--n-jobs", 1, "--search", "penalty")
     assert result.exit_code == 0, result.output
     assert result.output == ""
     return path
@@ -59,7 +59,9 @@ def test_what_is_printed(run: Any, table: Path) -> None:
     assert lines[0].split() == ["variables", "4"]
     assert lines[1].split(None, 1) == ["edges", "2 of 6 (33.3%)"]
     assert any(line.startswith("learnt from  300 rows") for line in lines)
-    assert any(line.startswith("strength") and line.endswith("by ebic") for line in lines)
+    assert any(line.startswith("found as") and line.endswith("by ebic") for line in lines)
+    path = run("train", "network", table, "--search", "penalty").stdout.splitlines()
+    assert any(line.startswith("strength") and line.endswith("by ebic") for line in path)
     assert any("log pseudo-likelihood, on the training rows" in line for line in lines)
     assert any(line.split()[1:] == ["smoker", "cough"] and line.strip().startswith("+") for line in lines)
 
@@ -105,7 +107,7 @@ def test_the_model_is_that_of_the_estimator(model: Path, rows: list[list[str]]) 
     from pandas import DataFrame
 
     ours = MarkovNetwork.load(model)
-    theirs = MarkovNetwork(random_state=0).fit(DataFrame(rows, columns=NAMES))
+    theirs = MarkovNetwork(random_state=0, search="penalty").fit(DataFrame(rows, columns=NAMES))
     assert ours.edges_ == theirs.edges_
     np.testing.assert_array_equal(ours.edge_weights_, theirs.edge_weights_)
 

@@ -87,6 +87,10 @@ def dictionary() -> core.ArcDictionary:
     return core.ArcDictionary(*ARC_TESTS, longs(2, 1), ints(3, 4, 5, 1))
 
 
+def scorer(many: list[bool] | None = None) -> core.ArcScorer:
+    return core.ArcScorer(*ARC_TESTS, longs(2, 1), ints(3, 4, 5, 1), reals(1, 2, 3), many or [False], 1)
+
+
 def posterior() -> core.ChainPosterior:
     kept = core.ChainPosterior()
     chain().marginals(
@@ -509,6 +513,14 @@ def supported_arcs() -> Script:
         ("new ArcDictionary.supported", [*ARC_TESTS, sentences(), heads, 1, 2]),
         *arc_features(6),
         (".values", [sentences(), heads, 1]),
+    ]
+
+
+@script
+def arc_scorer() -> Script:
+    return [
+        ("new ArcScorer", [*ARC_TESTS, longs(2, 1), ints(3, 4, 5, 1), reals(1, 2, 3), [True], 2]),
+        (".scores", [sentences(), 0, 2, zeros(N_ARCS), 2]),
     ]
 
 

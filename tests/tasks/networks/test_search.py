@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from parsimon import MarkovNetwork
 from parsimon.arrays import Array
 from parsimon.data.discrete_table import DiscreteTable
 from parsimon.errors import ParsimonError
+from parsimon.penalties import L1
 from parsimon.solvers import Status
 from parsimon.tasks.networks.options import SEARCHES as NAMES
 from parsimon.tasks.networks.search import RIDGE, SEARCHES
@@ -19,7 +21,31 @@ from toy_networks import chain, pairs, potts
 
 
 def test_names_are_those_that_there_are() -> None:
-    assert set(NAMES) == set(SEARCHES)
+    assert set(NAMES) == {"auto", *SEARCHES}
+
+
+@pytest.mark.parametrize(
+    ("settings", "search"),
+    [
+        ({}, "greedy"),
+        ({"alpha": "bic", "inference": "exact"}, "greedy"),
+        ({"alpha": "cv"}, "penalty"),
+        ({"alpha": 3.0}, "penalty"),
+        ({"stability": 5}, "penalty"),
+        ({"penalty": "l1"}, "penalty"),
+        ({"penalty": L1(2.0), "alpha": None}, "penalty"),
+        ({"patience": 2}, "penalty"),
+        ({"loss": "log"}, "penalty"),
+        ({"search": "penalty"}, "penalty"),
+    ],
+    ids=str,
+)
+def test_a_penalty_is_used_where_an_option_is_about_one(settings: dict[str, Any], search: str) -> None:
+    assert MarkovNetwork(**settings).chosen_search == search
+
+
+def test_what_was_chosen_is_remembered() -> None:
+    assert MarkovNetwork().fit(chain().X).model_.info["search"] == "greedy"
 
 
 @pytest.mark.parametrize("alpha", ["bic", "ebic"])

@@ -82,7 +82,7 @@ class Networks(Kind["NetworkModel"]):
 Examples:
   parsimon train network survey.csv
   parsimon train network survey.csv -m survey.model --draw survey.png
-  parsimon train network survey.csv --search greedy
+  parsimon train network survey.csv --search penalty
   parsimon train network survey.csv --alpha cv --edges survey.tsv
   parsimon train network survey.csv --drop id --bins 4 --missing state
   parsimon train network survey.csv --stability 50 --draw survey.svg
@@ -211,7 +211,7 @@ def check_strength(job: Asked, training: NetworkTraining) -> None:
     chosen = training.strength if isinstance(training.strength, str) else None
     if chosen is None:
         refuse_idle(job, OF_PATHS, "choosing a strength", "--alpha bic, ebic or cv")
-    if training.search == "greedy":
+    if training.chosen_search == "greedy":
         refuse_idle(job, OF_PATHS, "a path of strengths", "--search penalty")
     for name, criterion in (("gamma", "ebic"), ("cv", "cv")):
         if chosen != criterion:

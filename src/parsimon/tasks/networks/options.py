@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from parsimon.errors import ParsimonError
@@ -22,11 +22,16 @@ if TYPE_CHECKING:
     from parsimon.penalties import Penalty
     from parsimon.solvers import Solver
 
-SEARCHES = ("penalty", "greedy")
+SEARCHES = ("auto", "greedy", "penalty")
 CRITERIA = ("bic", "ebic", "cv")
 LOSSES = ("pseudo-likelihood", "log")
 INFERENCES = ("bp", "exact")
 PENALTIES = ("auto", "l1", "group")
+# Options without which a penalty, or a path of its strengths, would make no difference.
+OF_PENALTIES = (
+    "penalty", "loss", "node_share", "n_alphas", "alpha_min_ratio", "patience", "stability", "solver",
+    "unit", "max_iter", "tol",
+)  # fmt: skip
 MISSING = ("refuse", "drop", "state")
 
 
@@ -43,10 +48,11 @@ class NetworkOptions(TrainingOptions):
         metavar="NUMBER|bic|ebic|cv",
     )
     search: str = option(
-        "penalty",
-        "How edges are found. 'penalty': those whose weights the penalty leaves, along a path of strengths if alpha is "
-        "a criterion. 'greedy': neighbours of every column are added one at a time while the criterion gains (Jalali, "
-        "Johnson & Ravikumar 2011), which is much faster.",
+        "auto",
+        "How edges are found. 'greedy': neighbours of every column are added one at a time while the criterion gains "
+        "(Jalali, Johnson & Ravikumar 2011). 'penalty': those whose weights the penalty leaves, along a path of "
+        "strengths if alpha is a criterion, which takes much longer. 'auto' is greedy if alpha is bic or ebic and no "
+        "option that is about a penalty or its path has been changed.",
         LEARNING,
         choices=SEARCHES,
     )
@@ -170,6 +176,15 @@ class NetworkOptions(TrainingOptions):
             raise ParsimonError(
                 f"alpha_min_ratio must be a number above zero and below 1, not {self.alpha_min_ratio}."
             )
+
+    @property
+    def chosen_search(self) -> str:
+        """`search`, or what it stands for."""
+        if self.search != "auto":
+            return self.search
+        usual = {each.name: each.default for each in fields(self)}
+        as_usual = all(getattr(self, name) == usual[name] for name in OF_PENALTIES)
+        return "greedy" if as_usual and self.strength in ("bic", "ebic") else "penalty"
 
     @property
     def strength(self) -> float | str | None:

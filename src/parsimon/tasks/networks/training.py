@@ -136,7 +136,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         for states in data.table.categories:
             naming.check_names(states, "state")
         task = self.prepare(data.table, data.counts)
-        found = SEARCHES[self.search](self, task, run)
+        found = SEARCHES[self.chosen_search](self, task, run)
         result = found.result
         if result.status is not Status.INTERRUPTED and not found.complete:
             result = replace(result, status=run.stopped or Status.TIME)
@@ -335,7 +335,7 @@ class NetworkTraining(NetworkOptions, Training[Counted, NetworkModel]):
         """How training went."""
         of_rows = model.log_likelihood(data.table.codes, model.score_method, threads=self.n_threads)
         info: dict[str, Any] = {
-            "search": self.search,
+            "search": self.chosen_search,
             "chosen_by": self.alpha if isinstance(self.strength, str) else None,
             "penalty": self.penalty if isinstance(self.penalty, str) else repr(self.penalty),
             "threshold": model.alpha,

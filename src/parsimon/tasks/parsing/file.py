@@ -54,7 +54,8 @@ def put_together(header: Header, tensors: Tensors) -> ParserModel:
     if not isinstance(projective, bool) or not isinstance(single_root, bool):
         raise ValueError("what trees there are is not said")
     first_pass = _first_pass(header.get("first_pass"), tensors)  # files of format 2 have none
-    return ParserModel(arcs, relations, projective, single_root, dict(header["info"]), first_pass)
+    model = ParserModel(arcs, relations, projective, single_root, dict(header["info"]), first_pass)
+    return model.prepare()
 
 
 def _first_pass(header: Any, tensors: Tensors) -> FirstPass | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from parsimon._core import FeatureRows
+from parsimon._core import ArcScorer, FeatureRows
 from parsimon.arrays import Array, IntArray
 from parsimon.data.treebanks import Treebank
-from parsimon.designs.arcs import build_arcs
+from parsimon.designs.arcs import score_arcs
 from parsimon.designs.feature_index import FeatureIndex
 from parsimon.errors import ParsimonError
 from parsimon.features.arc_features import ArcFeatures
@@ -54,6 +55,19 @@ class ParserModel:
         assert isinstance(space, ArcFeatures)
         return space
 
+    @cached_property
+    def scorer(self) -> ArcScorer:
+        """The weights of arcs, laid out for scoring."""
+        return self.space.scorer(self.weights)
+
+    def prepare(self) -> Self:
+        """Makes at once what the first sentence that is parsed would wait for; the same model."""
+        _ = self.scorer, self.first_pass and self.first_pass.scorer
+        if self.relations is not None:
+            assert isinstance(self.relations.space, ArcFeatures)
+            _ = self.relations.space.dictionary
+        return self
+
     def scored(
         self, treebank: Treebank, threads: int = 1, *, given_heads: bool = False
     ) -> Iterator[tuple[slice, slice, Arborescence, ArcParts]]:
@@ -67,15 +81,14 @@ class ParserModel:
         sentences = self.space.observe(treebank)
         if self.first_pass is not None and not given_heads:
             sentences = self.first_pass.leave(treebank, sentences, threads)
-        for chosen, tokens, design, trees in build_arcs(
-            self.space.dictionary,
+        for chosen, tokens, trees, scores in score_arcs(
+            self.scorer,
             sentences,
             treebank.lengths,
             projective=self.projective,
             single_root=self.single_root,
             threads=threads,
         ):
-            scores = design.scores(self.weights)
             if given_heads:
                 scores = trees.constrain(scores, treebank.heads[tokens])
             yield chosen, tokens, trees, scores

@@ -29,7 +29,7 @@ from parsimon.selection.information_gain import arc_information_gain
 from parsimon.solvers import Online, PassiveAggressive, Result, Status, Weights
 from parsimon.structures.arborescence import Arborescence, ArcParts
 from parsimon.structures.projectivity import make_projective
-from parsimon.tasks.parsing.first_pass import EPOCHS, FirstPass, FirstPassTask
+from parsimon.tasks.parsing.first_pass import FirstPass, FirstPassTask
 from parsimon.tasks.parsing.model import ParserModel, in_order, index_of_arcs
 from parsimon.tasks.parsing.options import ParserOptions
 from parsimon.tasks.parsing.relations import RelationTask, relation_names
@@ -141,7 +141,7 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         return ParserTask(space, problem, treebank, trees, arcs)
 
     def _first_pass(self, data: Parsed, task: ParserTask, run: Run) -> FirstPass | None:
-        """What rules out most arcs, which MIRA learns from most of the sentences."""
+        """What rules out most arcs, learnt from most of the sentences."""
         if not self.first_pass:
             return None
         run.phase("learning the first pass")
@@ -154,9 +154,10 @@ class ParserTraining(ParserOptions, Training[Parsed, ParserModel]):
         )
         if first is None:
             return None
-        solver = Online(EPOCHS, step=PassiveAggressive(), seed=self.seed)
         none = Weights.zeros(first.problem.n_features)
-        result = run.fit("first pass", solver, first.problem, none, callbacks=(), needed=True)
+        result = run.fit(
+            "first pass", first.solver(self.seed), first.problem, none, callbacks=(), needed=True
+        )
         return first.first_pass(result.weights, self.n_threads)
 
     def _single_root(self, treebank: Treebank) -> bool:
