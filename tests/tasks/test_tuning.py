@@ -201,6 +201,7 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
     model = TinyTuned(callback=interrupt).run(examples()).model
     assert model.info["status"] == Status.INTERRUPTED.value
     assert len(model.info["tuning"]["tried"]) >= 1
+    assert model.info["tuning"]["folds"] == 1  # those that were done
     assert model.weights.any()
 
 

@@ -19,7 +19,11 @@ def tuning_facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
         return []
     best = chosen_of(tuning)
     error = "" if best.get("error") is None else f" (± {percent(best['error'])})"
-    by = "development data" if not tuning.get("folds") else f"{tuning['folds']} folds"
+    by = (
+        "development data"
+        if not tuning.get("folds")
+        else f"{tuning['folds']} fold{'s' * (tuning['folds'] != 1)}"
+    )
     rule = "" if tuning["rule"] == "best" else ", the smallest within one standard error"
     return [
         (

@@ -68,7 +68,7 @@ class Tuned:
     tried: tuple[Tried, ...]
     chosen: Mapping[str, float]
     rule: str
-    folds: int | None  # None: on development data
+    folds: int | None  # how many have scores; None: on development data
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -294,11 +294,12 @@ class Search(Generic[Data, Model]):
     def _best(self) -> tuple[Tuned, Any] | None:
         """By the rule, of the strengths that all folds have reached."""
         tried: list[tuple[Tried, tuple[int, int]]] = []
+        done = 0
         for number, family in enumerate(self.families):
             folds = [fold for fold in self.scored[number] if fold]
             if self.run.stopped and len(folds) > 1:  # one that was cut short tells little
                 folds.pop()
-            path = family.path(self.tops[number])
+            path, done = family.path(self.tops[number]), max(done, len(folds))
             for i in range(min(map(len, folds), default=0)):
                 scores, sizes = np.array([fold[i] for fold in folds]).T
                 each = Tried(
@@ -309,8 +310,8 @@ class Search(Generic[Data, Model]):
             return None
         all_tried = tuple(each for each, _ in tried)
         best = chosen_of(all_tried, self.training.tune_rule)
-        folds_or_none = None if self.dev is not None else len(self.cuts)
-        tuned = Tuned(all_tried, best.strengths, self.training.tune_rule, folds_or_none)
+        counted = None if self.dev is not None else done
+        tuned = Tuned(all_tried, best.strengths, self.training.tune_rule, counted)
         return tuned, self._model(tried[all_tried.index(best)][1]) if self.run.stopped else None
 
     def _error(self, scores: Array) -> float | None:
