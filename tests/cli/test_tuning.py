@@ -9,7 +9,7 @@ import pytest
 
 from parsimon.cli.kind import all_kinds
 from parsimon.cli.options import Asked
-from parsimon.cli.tuning import check_tuning, has_tuning, write_tune_plot
+from parsimon.cli.tuning import check_stopping, check_tuning, has_tuning, write_tune_plot
 from parsimon.errors import ParsimonError
 
 VALUES = {"tune": None, "dev": None, "folds": 5, "tune_rule": "best", "tune_plot": None}
@@ -40,6 +40,15 @@ def test_what_would_make_no_difference_is_refused(given: dict[str, object], said
         return
     with pytest.raises(ParsimonError, match=said):
         check_tuning(kinds["document"], job)
+
+
+def test_development_data_that_choose_strengths_stop_nothing() -> None:
+    kinds = {kind.name: kind for kind in all_kinds()}
+    job = Asked({**VALUES, "dev": "dev.txt", "patience": 3}, frozenset({"dev", "patience"}))
+    with pytest.raises(ParsimonError, match="--patience is about when --dev stops a fit"):
+        check_stopping(kinds["document"], job, SimpleNamespace(tunes=True))
+    check_stopping(kinds["document"], job, SimpleNamespace(tunes=False))
+    check_stopping(kinds["parser"], job, SimpleNamespace())
 
 
 def test_a_plot_of_nothing_is_not_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from parsimon.cli.failures import say
 from parsimon.cli.kind import Kind
 from parsimon.cli.options import Asked, option, refuse_idle
 from parsimon.errors import ParsimonError
-from parsimon.tasks.options import TUNING, TuningOptions
+from parsimon.tasks.options import TUNING, DevelopmentOptions, TuningOptions, options_of
 
 TUNE_PLOT = option(
     "--tune-plot",
@@ -39,6 +39,13 @@ def check_tuning(kind: Kind[Any], job: Asked) -> None:
         from parsimon.report.figure_file import check_ending
 
         check_ending(job["tune_plot"])
+
+
+def check_stopping(kind: Kind[Any], job: Asked, training: Any) -> None:
+    """Refuses options about when development data stop a fit, where they choose its strengths."""
+    if has_tuning(kind) and job["dev"] is not None and training.tunes:
+        what = "when --dev stops a fit, and here it chooses strengths"
+        refuse_idle(job, options_of(DevelopmentOptions), what, "--no-tune")
 
 
 def write_tune_plot(job: Asked, model: Any) -> None:

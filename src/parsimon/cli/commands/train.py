@@ -32,7 +32,7 @@ from parsimon.cli.options import (
     said_of_flags,
 )
 from parsimon.cli.output import check_writable, show, show_record
-from parsimon.cli.tuning import TUNE_PLOT, check_tuning, has_tuning, write_tune_plot
+from parsimon.cli.tuning import TUNE_PLOT, check_stopping, check_tuning, has_tuning, write_tune_plot
 from parsimon.errors import ParsimonError
 from parsimon.tasks.kinds import kinds
 from parsimon.tasks.options import (
@@ -171,6 +171,7 @@ def carry_out(kind: Kind[Any], job: Asked) -> None:
     check_tuning(kind, job)
     plan = kind.plan(job)
     plan.training.check()
+    check_stopping(kind, job, plan.training)
     TrainingCommand(kind, job, plan, began, resumes=will_resume(job)).run()
 
 
