@@ -296,7 +296,52 @@ def worth_showing(documents: Any, relevance: Any) -> int:
     return int(fitting[0])
 
 
+def default(asked: Asked) -> str:
+    """What a training without any options gives, and the best of six of scikit-learn."""
+    rows, differences = [], []
+    for task in asked.tasks:
+        told = asked.jobs.outcome("default", task=task)
+        if told is None:
+            continue
+        ours, theirs = (np.array(list(each["right"]), int) for each in (told, told["theirs"]))
+        difference, error = (
+            100 * np.mean(ours - theirs),
+            100 * np.std(ours - theirs, ddof=1) / len(ours) ** 0.5,
+        )
+        differences.append((difference, error, 100 * np.mean(ours), 100 * np.mean(theirs), told["words"]))
+        chosen = ", ".join(f"{name} {value:g}" for name, value in told["chosen"].items())
+        say(
+            f"{task}: {chosen} in {told['seconds']:.1f} s, scikit-learn's best {told['theirs']['seconds']:.1f} s"
+        )
+        cells = [task, f"{100 * np.mean(ours):.2f}", f"{told['words']:,} of {told['candidates']:,}"]
+        cells += [f"{told['seconds']:.1f} s", f"{100 * np.mean(theirs):.2f} ({told['theirs']['name']})"]
+        cells += [
+            whole(told["theirs"]["features"]),
+            f"{difference:+.2f} ± {error:.2f}",
+            " ".join(told["heaviest"]),
+        ]
+        rows.append(cells)
+    if not rows:
+        return ""
+    means = np.mean(differences, axis=0)
+    error = np.sqrt(np.sum(np.square([each[1] for each in differences]))) / len(differences)
+    cells = ["mean", f"{means[2]:.2f}", whole(round(means[4])), "", f"{means[3]:.2f}", ""]
+    rows.append([*cells, f"{means[0]:+.2f} ± {error:.2f}", ""])
+    head = [
+        "no options",
+        "accuracy",
+        "words",
+        "processor time",
+        "scikit-learn's best of six",
+        "features",
+        "difference",
+        "the ten words that do most",
+    ]
+    return table(head, rows)
+
+
 PARTS: dict[str, Callable[[Asked], str]] = {
+    "default": default,
     "table2": table2,
     "rotation": rotation,
     "cross_validated": cross_validated,

@@ -19,8 +19,10 @@ import numpy as np
 from jobs import Job, peak_mb
 from parsimon.data import load_amazon, load_movie_reviews, load_news20
 from parsimon.data.text.reader import TextReader
+from parsimon.features.bag_of_words import BagOfWords
 from parsimon.solvers import Validation, Weights
-from parsimon.tasks.documents.training import DocumentTask, DocumentTraining
+from parsimon.tasks.documents.inspect import heaviest_words
+from parsimon.tasks.documents.training import DocumentTask, DocumentTraining, LabelledDocuments
 from parsimon.tasks.documents.tuning import Trial, best_trial, grid_search, successive_halving
 from parsimon.tasks.matrices.flat import accuracy_on, columns_of
 
@@ -74,7 +76,7 @@ class Tuning:
     @classmethod
     def made(cls, given: Documents, reader: TextReader, threads: int) -> Tuning:
         """The words are those of the documents to learn from."""
-        training = DocumentTraining(reader=reader, n_jobs=threads)
+        training = DocumentTraining(penalty="sentence", reader=reader, n_jobs=threads)
         task = training.prepare(*given.train)
         number = {label: i for i, label in enumerate(task.labels)}
         matrices = [task.bag.matrix(reader.read(part[0])) for part in (given.dev, given.test)]
@@ -265,4 +267,85 @@ def everything(groups: int, reader: TextReader) -> tuple[list[str], list[str]]:
     return [texts[i] for i in chosen], [labels[i] for i in chosen]
 
 
-JOBS: dict[str, Job] = {"tune": tune, "cross_validate": cross_validate, "time_fits": time_fits, "grow": grow}
+SIX = [(values, name) for values in ("counts", "binary", "tf-idf") for name in ("L1", "L2")]
+CS = tuple(10.0 ** (k / 2) for k in range(-5, 7))  # of scikit-learn: 1/λ
+
+
+def default(*, task: str, threads: int) -> dict[str, Any]:
+    """A training without any options, and the best of six logistic regressions of scikit-learn, on the same folds.
+
+    Test documents are looked at once, after both have chosen.
+    """
+    given, reader = documents_of(task), reader_of(task)
+    data = LabelledDocuments([*given.train[0], *given.dev[0]], [*given.train[1], *given.dev[1]])
+    training = DocumentTraining(reader=reader, n_jobs=threads)
+    began = time.process_time()
+    model = training.run(data).model
+    seconds = time.process_time() - began
+    predicted = model.predict(model.read(given.test[0]))
+    right = "".join("1" if a == b else "0" for a, b in zip(predicted, given.test[1], strict=True))
+    heavy = sorted(
+        (word for label in model.labels for word in heaviest_words(model, label)),
+        key=lambda w: -(w.effect or 0.0),
+    )
+    cuts = training._cuts(data)
+    theirs = max(
+        (of_scikit_learn(values, name, data, given, reader, cuts) for values, name in SIX), key=_by_folds
+    )
+    return {
+        "right": right,
+        "words": len(model.words),
+        "candidates": model.info["candidate_words"],
+        "heaviest": [each.word for each in heavy[:10]],
+        "chosen": model.info["tuning"]["chosen"],
+        "seconds": seconds,
+        "theirs": theirs,
+    }
+
+
+def _by_folds(told: dict[str, Any]) -> float:
+    return float(told["score"])
+
+
+def of_scikit_learn(
+    values: Any, name: str, data: LabelledDocuments, given: Documents, reader: TextReader, cuts: Any
+) -> dict[str, Any]:
+    """Its logistic regression, tuned by `LogisticRegressionCV`."""
+    from sklearn.linear_model import LogisticRegressionCV
+
+    corpus = reader.read(data.documents)
+    bag = BagOfWords(values).fit(corpus)
+    everything = np.arange(len(corpus))
+    settings = {
+        "l1_ratios": (1.0 if name == "L1" else 0.0,),
+        "solver": "liblinear" if name == "L1" else "lbfgs",
+    }
+    began = time.process_time()
+    fitted = LogisticRegressionCV(
+        Cs=CS,
+        cv=[(np.setdiff1d(everything, cut), cut) for cut in cuts],
+        max_iter=1000,
+        random_state=0,
+        use_legacy_attributes=True,
+        **settings,
+    ).fit(bag.matrix(corpus), np.asarray(data.labels))
+    seconds = time.process_time() - began
+    scores = next(iter(fitted.scores_.values()))
+    predicted = fitted.predict(bag.matrix(reader.read(given.test[0])))
+    right = "".join("1" if a == b else "0" for a, b in zip(predicted, given.test[1], strict=True))
+    return {
+        "name": f"{values}, {name}",
+        "score": float(np.max(np.mean(scores, axis=0))),
+        "right": right,
+        "features": int(np.count_nonzero(fitted.coef_)),
+        "seconds": seconds,
+    }
+
+
+JOBS: dict[str, Job] = {
+    "default": default,
+    "tune": tune,
+    "cross_validate": cross_validate,
+    "time_fits": time_fits,
+    "grow": grow,
+}

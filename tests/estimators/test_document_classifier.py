@@ -27,6 +27,7 @@ from parsimon.estimators.document_classifier import are_documents
 from parsimon.penalties import GroupLasso, OverlappingGroupLasso, SentenceLasso
 from parsimon.penalties.groups import Groups
 from parsimon.tasks.documents.model import DocumentModel
+from parsimon.tasks.documents.options import STRENGTHS
 from parsimon.tasks.documents.training import DocumentTraining
 from parsimon.tasks.matrices.model import MatrixModel
 from parsimon.tasks.options import options_of
@@ -144,7 +145,7 @@ def test_what_fitting_leaves(classifier: DocumentClassifier) -> None:
 def test_texts_sentences_and_tokens_are_the_same() -> None:
     sentences = [[" ".join(sentence) for sentence in document] for document in TOKENS]
     forms: list[Any] = [TEXTS, sentences, TOKENS, np.array(TEXTS), tuple(TEXTS)]
-    fits = [DocumentClassifier().fit(form, Y) for form in forms]
+    fits = [DocumentClassifier("sentence", tune=False).fit(form, Y) for form in forms]
     assert len({fitted.coef_.tobytes() for fitted in fits}) == 1
     for fitted, form in zip(fits, forms, strict=True):
         np.testing.assert_array_equal(fitted.decision_function(form), fits[0].decision_function(TEXTS))
@@ -235,7 +236,8 @@ def test_a_development_set_stops_the_papers_way() -> None:
 def test_a_share_is_kept_aside(data: Any) -> None:
     penalty = "sentence" if isinstance(data, list) else "elastic-net"
     one, two, other = (
-        DocumentClassifier(penalty, dev_share=0.3, random_state=seed).fit(data, Y3) for seed in (0, 0, 1)
+        DocumentClassifier(penalty, dev_share=0.3, random_state=seed, tune=False).fit(data, Y3)
+        for seed in (0, 0, 1)
     )
     assert len(one.held_out_) == 9
     assert one.coef_.tobytes() == two.coef_.tobytes()
@@ -279,9 +281,30 @@ def test_threads_do_not_change_bits(penalty: str, data: Any) -> None:
     assert one.coef_.tobytes() == three.coef_.tobytes()
 
 
+def test_strengths_choose_themselves() -> None:
+    fitted = DocumentClassifier(folds=3).fit(TEXTS, Y)
+    tuning = fitted.model_.info["tuning"]
+    assert (tuning["folds"], fitted.model_.values, fitted.model_.info["penalty"]) == (
+        3,
+        "binary",
+        "count-elastic-net",
+    )
+    assert fitted.score(TEXTS, Y) > 0.9
+    assert len(fitted.vocabulary_) == fitted.coef_.shape[1] == fitted.model_.info["candidate_words"]
+    for penalty in ("ridge", "lasso", "elastic-net"):
+        columns = DocumentClassifier(penalty, folds=2).fit(MATRIX, Y3)
+        chosen = columns.model_.info["tuning"]["chosen"]
+        given = DocumentClassifier(penalty, tune=False, **chosen).fit(MATRIX, Y3)
+        np.testing.assert_allclose(columns.coef_, given.coef_, atol=1e-6)
+    by_dev = DocumentClassifier("lasso").fit(TEXTS, Y, dev=(TEXTS[:10], Y[:10]))
+    assert by_dev.model_.info["tuning"]["folds"] is None
+    loaded = GridSearchCV(DocumentClassifier(folds=2), {"tune_rule": ["best", "one-standard-error"]}, cv=2)
+    assert loaded.fit(TEXTS, Y).best_estimator_.model_.info["tuning"]["folds"] == 2
+
+
 def test_callback() -> None:
     seen: list[Any] = []
-    fitted = DocumentClassifier("lasso", callback=seen.append).fit(TEXTS, Y)
+    fitted = DocumentClassifier("lasso", l1=1.0, callback=seen.append).fit(TEXTS, Y)
     assert [event.iteration for event in seen] == [event["iteration"] for event in fitted.history_]
 
 
@@ -361,8 +384,14 @@ def test_documents_are_told_from_matrices(X: Any, expected: bool) -> None:
         (
             {"penalty": "none"},
             TEXTS,
-            "penalty must be one of ridge, lasso, elastic-net, sentence, not 'none'",
+            f"penalty must be one of {', '.join(('auto', *STRENGTHS))}, not 'none'",
         ),
+        (
+            {"penalty": "sentence", "tune": True, "groups": GROUPS},
+            MATRIX,
+            "tune=True is for the penalties ridge, lasso",
+        ),
+        ({"penalty": "count-ridge"}, MATRIX, "the penalty count-ridge counts words, so it needs texts"),
         ({}, MATRIX, "a matrix has no groups by sentence; give groups as lists of columns"),
         ({"penalty": GroupLasso(1.0)}, MATRIX, "a matrix has no groups by sentence"),
         ({"groups": [[0, D]]}, MATRIX, f"group 0 has column {D}, but columns of X go from 0 to {D - 1}"),
@@ -489,7 +518,7 @@ def test_ctrl_c_and_limits_of_time(penalty: str, data: Any) -> None:
         if event.iteration == 1:
             os.kill(os.getpid(), signal.SIGINT)
 
-    fitted = DocumentClassifier(penalty, tol=1e-14, callback=interrupt).fit(data, Y3)
+    fitted = DocumentClassifier(penalty, tol=1e-14, callback=interrupt, tune=False).fit(data, Y3)
     assert "interrupted" in fitted.status_
     assert fitted.n_iter_ in (2, 3)
     assert fitted.predict(data).shape == (30,)

@@ -87,3 +87,23 @@ def test_tables_name_what_is_not_known(load: Callable[[str], Any]) -> None:
     assert "93.73" in lines[6]
     assert "| science" in text
     assert "l1 1" in text
+
+
+def test_the_default_is_compared_on_the_same_folds_and_documents(
+    work: Any, load: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "SIX", [("binary", "L2"), ("counts", "L1")])
+    told = work.default(task="made", threads=1)
+    assert len(told["right"]) == len(told["theirs"]["right"]) == N
+    assert told["theirs"]["name"] in ("binary, L2", "counts, L1")
+    assert 0.5 < told["theirs"]["score"] <= 1
+    assert 0 < told["words"] < told["candidates"]
+    assert 0 < len(told["heaviest"]) <= 10
+    outcome = SimpleNamespace(outcome=lambda name, task: told if task == "books" else None)
+    text = load("yogatama2014").default(SimpleNamespace(jobs=outcome, tasks=("books", "dvd")))
+    lines = text.splitlines()
+    assert len(lines) == 4  # a head, a line, books, and the mean
+    cells = [cell.strip() for cell in lines[2].split("|")[1:-1]]
+    assert cells[:2] == ["books", f"{100 * told['right'].count('1') / N:.2f}"]
+    wins = told["right"].count("1") - told["theirs"]["right"].count("1")
+    assert cells[6].startswith(f"{100 * wins / N:+.2f} ± ")

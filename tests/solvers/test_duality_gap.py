@@ -11,8 +11,9 @@ import pytest
 from flat_problems import flat_toy, solved
 from parsimon.penalties import L1, L2, ElasticNet, GroupLasso, L1Ball, SentenceLasso
 from parsimon.penalties.groups import Groups
-from parsimon.solvers import ADMM, ProximalNewton
+from parsimon.solvers import ADMM, ProximalNewton, Weights, choose_solver, drive
 from parsimon.solvers.duality_gap import duality_gap, without_penalty
+from parsimon.tasks.matrices.flat import flat_problem
 
 LISTS = [[0, 1, 2], [3, 4], [5, 6, 7, 8], [9], [11, 12, 13]]  # columns 10 and 14 are in none
 STRENGTHS = [
@@ -95,3 +96,23 @@ def test_what_is_not_penalised_costs_nothing(penalty: Any) -> None:
     free = without_penalty(penalty, 15)
     costs = [penalty.value(7.0 * np.eye(15)[k]) for k in range(15)]
     np.testing.assert_array_equal(free, np.array(costs) == 0)
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.4])
+def test_the_bound_holds_for_ridges_that_differ(l1: float) -> None:
+    """At the optimum the gap is nearly zero, and nowhere below the distance from it."""
+    random = np.random.default_rng(0)
+    X, gold = random.normal(size=(40, 6)), random.integers(0, 2, 40)
+    bend = np.append(np.array([0.01, 0.1, 1.0, 3.0, 10.0, 50.0]), 1.0)
+    problem = flat_problem(X, gold, 2, ElasticNet(l1, 0.5, bend=bend[:-1]))
+    best = drive(choose_solver("auto", problem, 1e-10), problem, Weights.zeros(7)).weights.dense()
+    optimum = problem.objective(best)
+    gap = duality_gap(problem, best)
+    assert gap is not None
+    assert gap < 1e-4 * optimum
+    for scale in (0.0, 0.5, 1.5):
+        w = scale * best
+        w[-1] = best[-1]
+        gap = duality_gap(problem, w)
+        assert gap is not None
+        assert gap >= problem.objective(w) - optimum - 1e-9

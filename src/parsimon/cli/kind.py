@@ -150,7 +150,7 @@ class Kind(ABC, Generic[Model]):
     def explain(self, model: Model, job: Asked) -> None:
         """Why a model predicts what it does."""
         raise ParsimonError(
-            f"{job.model} is {self.noun}; explain is for {_listed([k.noun for k in all_kinds() if k.explains])}."
+            f"{job.model} is {self.noun}; explain is for {listed([k.noun for k in all_kinds() if k.explains])}."
         )
 
     def check_options(
@@ -161,7 +161,7 @@ class Kind(ABC, Generic[Model]):
         for name in sorted(job.given - everywhere - has(self)):
             able = [kind.noun for kind in all_kinds() if name in has(kind)]
             raise ParsimonError(
-                f"{job.model} is {self.noun}, and {flags[name]} is for {_listed(able)}; leave it out."
+                f"{job.model} is {self.noun}, and {flags[name]} is for {listed(able)}; leave it out."
             )
 
 
@@ -197,6 +197,7 @@ def is_kind(name: str) -> bool:
     return find_kind(name) is not None
 
 
-def _listed(nouns: Sequence[str]) -> str:
+def listed(nouns: Sequence[str]) -> str:
+    """One or the other."""
     *most, last = nouns or ["no kind of model"]
     return f"{', '.join(most)} or {last}" if most else last

@@ -93,6 +93,7 @@ def said_of_flags(sentence: str, parameters: Sequence[click.Parameter]) -> str:
         flag = each.opts[-1]
         if each.secondary_opts:
             sentence = re.sub(rf"{_ALONE}{each.name}=False\b", each.secondary_opts[-1], sentence)
+            sentence = re.sub(rf"{_ALONE}{each.name}=True\b", flag, sentence)
         sentence = re.sub(rf"{_ALONE}{each.name}='?(\w+)'?", rf"{flag} \1", sentence)
         if "_" in each.name:
             sentence = re.sub(rf"{_ALONE}{each.name}(?![\w'/=-]|\.\w)", flag, sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -23,7 +23,7 @@ from parsimon.penalties.group_lasso import GroupPenalty
 from parsimon.penalties.groups import Groups
 from parsimon.tasks.documents.explain import ExplainedDocument, explain
 from parsimon.tasks.documents.model import DocumentModel
-from parsimon.tasks.documents.options import DocumentOptions
+from parsimon.tasks.documents.options import COUNT_POWERS, STRENGTHS, DocumentOptions
 from parsimon.tasks.documents.training import DocumentTraining, LabelledDocuments
 from parsimon.tasks.matrices.column_groups import FORMS, as_groups
 from parsimon.tasks.matrices.flat import centred
@@ -32,8 +32,10 @@ from parsimon.tasks.matrices.model import MatrixModel
 from parsimon.tasks.matrices.training import MatrixTraining, Rows, numbered
 from parsimon.tasks.options import LEARNING, RUNNING, STOPPING, changed, option, values_of
 from parsimon.tasks.training import Trained
+from parsimon.tasks.tuning import Family
 
 MOST_NESTED = 20  # lists in X
+OF_COLUMNS = ("ridge", "lasso", "elastic-net")  # penalties whose strengths choose themselves for a matrix
 
 
 @documented
@@ -44,6 +46,9 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
     Minimises Σ loss + sentence Σ_s ‖w_s‖ + l1 ‖w‖₁ + l2/2 ‖w‖² (Yogatama & Smith 2014): w_s has the weights of the
     words of sentence s of the training documents, so whole sentences are found irrelevant. The bias is not penalised.
     The losses are summed: scikit-learn's C is 1/l1, or 1/l2.
+
+    Without a strength, all strengths are chosen, on `dev` or by folds; and without a penalty, what comes out is small
+    and reads well: an elastic net of the words that occur, whose ridge is stronger for frequent words.
 
     X has raw texts, documents that are lists of sentences or lists of lists of tokens; or it is a matrix, dense or
     sparse. Groups of a matrix's columns are given as `groups`.
@@ -80,9 +85,11 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
     penalty: str | Penalty = changed(
         DocumentOptions,
         "penalty",
-        "sentence",
+        "auto",
         positional=True,
-        help="The penalty. An object such as ``OverlappingGroupLasso(1.0, groups)`` has its own strengths.",
+        help="The penalty. 'auto' takes 'sentence' if something is said about groups of words, or for a matrix, and "
+        "else 'count-elastic-net', whose ridge is stronger for frequent words. An object such as "
+        "``OverlappingGroupLasso(1.0, groups)`` has its own strengths.",
     )
     groups: Any = changed(
         DocumentOptions,
@@ -205,9 +212,10 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         training, watch = self._watched_training()
         data = LabelledDocuments(X, [order[i] for i in gold], weights, order, values)
         start = self._start()
+        known = start if isinstance(start, DocumentModel) else None
         with training.started(data, watch=watch) as run:
+            training, data, dev, known = training.settled(data, run, dev=dev, start=known)
             task = training.task(data)
-            known = start if isinstance(start, DocumentModel) else None
             trained = training.learn(task, run, dev=dev, start=known)
         self._learnt(trained.model)
         self.vocabulary_ = {word: i for i, word in enumerate(task.bag.words)}
@@ -221,6 +229,9 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
             dev = other, dev[1]
         start = self._start()
         training, watch = self._watched_training()
+        if training.penalty == "auto":
+            training = replace(training, penalty="sentence")
+        check_for_columns(training)
         trained = self._matrix_training(training, rows.X.shape[1]).run(
             rows, dev=dev, start=start if isinstance(start, MatrixModel) else None, watch=watch
         )
@@ -230,15 +241,15 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
     def _matrix_training(self, training: DocumentTraining, n_columns: int) -> MatrixTraining:
         """The training on a matrix with the options of a training on documents."""
         training.check()
-        own = {
-            "penalty": self._penalty_of_columns(training.chosen_penalty, n_columns),
-            "solver": training.chosen_solver,
-            "max_iter": training.iterations,
-        }
+        own = {"solver": training.chosen_solver, "max_iter": training.iterations}
         shared = values_of(MatrixTraining, training)
-        for name in ("l1", "l2", "groups", "group_weight"):  # the penalty has them
+        for name in ("penalty", "l1", "l2", "groups", "group_weight"):
             shared.pop(name, None)
-        return MatrixTraining(**{**shared, **own})
+        if training.tunes and training.penalty_name in OF_COLUMNS:
+            strengths = {"alpha": 0.0, **STRENGTHS[training.penalty_name]}
+            return NetOfColumns(**{**shared, **own, **strengths, "tune": None, "words": training})
+        penalty = self._penalty_of_columns(training.chosen_penalty, n_columns)
+        return MatrixTraining(**{**shared, **own, "penalty": penalty, "tune": None})
 
     def _penalty_of_columns(self, chosen: Penalty, n_columns: int) -> Penalty:
         if not isinstance(chosen, GroupPenalty):
@@ -298,6 +309,35 @@ class DocumentClassifier(LinearClassifier, DocumentOptions, Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+@dataclass(kw_only=True)
+class NetOfColumns(MatrixTraining):
+    """An elastic net of columns whose strengths choose themselves as those of words do."""
+
+    words: DocumentTraining
+
+    @property
+    def tunes(self) -> bool:
+        """Until they have."""
+        return self.tune is None
+
+    def families(self) -> Sequence[Family]:
+        """Those of words."""
+        return self.words.families()
+
+
+def check_for_columns(training: DocumentTraining) -> None:
+    """Refuses what is only for texts."""
+    if training.tune and training.penalty_name not in OF_COLUMNS:
+        raise ParsimonError(
+            f"tune=True is for the penalties {', '.join(OF_COLUMNS)} here; for groups of columns, use "
+            "OverlappingGroupLassoClassifier."
+        )
+    if training.penalty_name in COUNT_POWERS:
+        raise ParsimonError(
+            f"the penalty {training.penalty_name} counts words, so it needs texts; give another for a matrix."
+        )
 
 
 def _with_labels(explained: ExplainedDocument, values: LabelValues) -> ExplainedDocument:

@@ -34,6 +34,9 @@ class _ByCrossValidation(BaseOverlappingGroupLasso):
 
     alpha: ClassVar[float] = 1.0  # type: ignore[misc]  # it is chosen
     warm_start: ClassVar[bool] = False  # type: ignore[misc]
+    tune: ClassVar[bool] = False  # type: ignore[misc]  # by scikit-learn's folds
+    folds: ClassVar[int] = 5  # type: ignore[misc]
+    tune_rule: ClassVar[str] = "best"  # type: ignore[misc]
 
     alphas: Sequence[float] | Array | None = option(
         None,

@@ -19,9 +19,10 @@ def soft_threshold(v: Array, threshold: float | Array) -> Array:
 
 @dataclass(frozen=True)
 class ElasticNet(BasePenalty):
-    """Ω(w) = Σ_k c_k (l1 |w_k| + l2/2 w_k²), with c_k = 1 unless `weight` says otherwise (0: not penalised).
+    """Ω(w) = Σ_k c_k (l1 |w_k| + l2/2 b_k w_k²), with c_k = 1 unless `weight` says otherwise (0: not penalised).
 
-    The strengths are Wapiti's ρ1 and ρ2.
+    b_k = 1, unless `bend` says how much stronger or weaker the l2 part of each weight is. The strengths are Wapiti's ρ1
+    and ρ2.
 
     >>> import numpy as np
     >>> from parsimon.penalties import ElasticNet
@@ -32,6 +33,7 @@ class ElasticNet(BasePenalty):
     l1: float = 0.0
     l2: float = 0.0
     weight: Array | None = field(default=None, repr=False, compare=False)
+    bend: Array | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_strengths(l1=self.l1, l2=self.l2)
@@ -59,13 +61,15 @@ class ElasticNet(BasePenalty):
     @property
     def l2_strength(self) -> float | Array:
         """What w_k²/2 is multiplied by."""
-        return self.l2 if self.weight is None else self.l2 * self.weight
+        l2 = self.l2 if self.weight is None else self.l2 * self.weight
+        return l2 if self.bend is None else l2 * self.bend
 
     def value(self, w: Array) -> float:
         """l1 ‖w‖₁ + l2/2 ‖w‖²."""
-        if self.weight is None:
-            return self.l1 * float(np.abs(w).sum()) + 0.5 * self.l2 * dot(w, w)
-        return self.l1 * dot(np.abs(w), self.weight) + 0.5 * self.l2 * dot(w * w, self.weight)
+        size = np.abs(w)
+        absolute = self.l1 * (float(size.sum()) if self.weight is None else dot(size, self.weight))
+        l2 = self.l2_strength
+        return absolute + 0.5 * (l2 * dot(w, w) if isinstance(l2, float | int) else dot(w * w, l2))
 
     def smooth_gradient(self, w: Array) -> Array:
         """The gradient of the L2 part."""
@@ -131,7 +135,10 @@ class ElasticNet(BasePenalty):
 
     def restrict(self, features: IntArray) -> ElasticNet:
         """The same strengths on some of the weights."""
-        return self if self.weight is None else replace(self, weight=self.weight[features])
+        if self.weight is None and self.bend is None:
+            return self
+        weight, bend = (None if each is None else each[features] for each in (self.weight, self.bend))
+        return replace(self, weight=weight, bend=bend)
 
     def exempt(self, features: IntArray, n_features: int) -> ElasticNet:
         """The same penalty, except that these features are not penalised."""

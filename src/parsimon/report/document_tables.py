@@ -81,7 +81,8 @@ def settings_text(training: Mapping[str, Any]) -> str:
     if training.get("penalty"):
         settings.append(f"penalty {training['penalty']}")
     settings += [f"{k} {training[k]:g}" for k in ("l1", "l2", "sentence", "rho") if training.get(k)]
-    settings += [f"{k} {training[k]}" for k in ("groups", "group_weight", "stopping") if training.get(k)]
+    if training.get("sentence") is not None:  # without groups of words these say nothing
+        settings += [f"{k} {training[k]}" for k in ("groups", "group_weight", "stopping") if training.get(k)]
     return ", ".join(settings).replace("_", " ")
 
 

@@ -44,7 +44,8 @@ def lower_bound(a: float, gradient: Array, penalty: Penalty) -> float:
         return a
     in_ball = a / gauge if np.isfinite(gauge) else 0.0
     l2 = penalty.l2 if isinstance(penalty, ElasticPenalty) else None
-    if penalty.smooth and l2 and penalty.weight is None:
+    even = isinstance(penalty, ElasticNet) and penalty.weight is None and penalty.bend is None
+    if penalty.smooth and l2 and even:
         squared = float(dot(gradient, gradient))
         theta = min(1.0, a * l2 / squared) if squared > 0 else 1.0
         return float(theta * a - theta**2 * squared / (2 * l2))

@@ -42,11 +42,9 @@ def duality_gap(problem: Problem, w: Array) -> float | None:
     if a is None:
         return float("inf")
     gradient = np.where(free, 0.0, gradient)  # zero but for rounding
-    rough = replace(penalty, l2=0.0)
-    bound = lower_bound(a, gradient, rough)
+    bound = lower_bound(a, gradient, replace(penalty, l2=0.0))
     if penalty.l2 > 0:
-        left = np.where(free, 0.0, rough.prox(-gradient, 1.0))
-        bound = max(bound, a - float(np.sum(left**2)) / (2 * penalty.l2))
+        bound = max(bound, a - penalty.conjugate(-gradient))
     return max(0.0, float(point.loss + penalty.value(w) - bound))
 
 

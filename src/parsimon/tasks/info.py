@@ -9,7 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from parsimon.forms import Form, count, flag, integer, line, list_of, number, optional, record, text, tuple_of
+from parsimon.forms import (
+    Form,
+    count,
+    flag,
+    integer,
+    line,
+    list_of,
+    mapping,
+    number,
+    optional,
+    record,
+    text,
+    tuple_of,
+)
 
 measure, size, setting, about = optional(number), optional(count), optional(line), optional(text)
 
@@ -33,6 +46,17 @@ SELECTION = record(
     {"name": line, "templates": list_of(tuple_of(text, number))},
     {"instantiated": size, "history": HISTORY, "features": size, "tried": list_of(TRIED)},
 )
+STRENGTHS = mapping(number)
+TUNING = record(
+    {
+        "tried": list_of(
+            record({"strengths": STRENGTHS, "score": number, "size": number}, {"error": optional(number)})
+        ),
+        "chosen": STRENGTHS,
+        "rule": line,
+    },
+    {"folds": size},
+)
 SHARED: Mapping[str, Form] = {
     "loss": setting,
     "penalty": about,
@@ -50,6 +74,7 @@ SHARED: Mapping[str, Form] = {
     "iterations": count,
     "history": HISTORY,
     "support": size,
+    "tuning": optional(TUNING),
 }
 SHARED_BY_LABELLERS: Mapping[str, Form] = {
     "candidate_features": size,

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 # The headings of help pages, in order.
 FILES, LEARNING, CHOOSING, GROWING = "Files", "What to learn", "Which templates to keep", "Growing"
-SENTENCES, WORDS = "Which sentences matter", "Words"
+SENTENCES, WORDS, TUNING = "Which sentences matter", "Words", "How strong"
 STOPPING, SAFETY, RUNNING, READING = "How long", "Safety", "Running", "Reading"
-SECTIONS = (FILES, LEARNING, SENTENCES, WORDS, CHOOSING, GROWING, STOPPING, SAFETY, RUNNING, READING)
+SECTIONS = (FILES, LEARNING, TUNING, SENTENCES, WORDS, CHOOSING, GROWING, STOPPING, SAFETY, RUNNING, READING)
 
 MOST_THREADS = 1024
 DTYPES = ("float64", "float32", "float16", "int8")  # of weights in a model file
@@ -329,6 +329,30 @@ class DevelopmentOptions:
         "are fractions, so 0.002 is a fifth of a per cent.",
         STOPPING,
         least=0,
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TuningOptions:
+    """How strengths choose themselves."""
+
+    tune: bool | None = option(
+        None,
+        "Choose the strengths that are not given: along a path of them, by the score on the development data, or by "
+        "folds of the training data if there are no others.",
+        TUNING,
+        flags=("--tune/--no-tune",),
+        shown="only for documents, if no strength is given",
+    )
+    folds: int = option(
+        5, "The number of folds that choose the strengths if there are no development data.", TUNING, least=2
+    )
+    tune_rule: str = option(
+        "best",
+        "Which strengths to choose: those with the 'best' score, of equals the smallest model; or of all within one "
+        "standard error of it ('one-standard-error') those with the smallest model.",
+        TUNING,
+        choices=("best", "one-standard-error"),
     )
 
 

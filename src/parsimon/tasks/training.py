@@ -4,10 +4,11 @@ Every kind of model has a subclass of `Training`, which makes the learning probl
 
     1. `check`                   to check the options
     2. `content`                 for the fingerprint of the data, if there is a checkpoint
-    3. `train` of the subclass, which calls
-         3a. `Run.once`          for results that precede learning (selected templates) and are kept in the checkpoint
-         3b. `Training.solve`    for a fit with development data and pruning, or `Run.fit` for a plain fit
-         3c. `Training.describe` for what the model records about its training
+    3. `settled`                 for strengths that choose themselves (`tasks/tuning.py`)
+    4. `train` of the subclass, which calls
+         4a. `Run.once`          for results that precede learning (selected templates) and are kept in the checkpoint
+         4b. `Training.solve`    for a fit with development data and pruning, or `Run.fit` for a plain fit
+         4c. `Training.describe` for what the model records about its training
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -156,11 +157,18 @@ class Training(TrainingOptions, ABC, Generic[Data, Model]):
     ) -> Trained[Model]:
         """Trains a model. `watch` is notified of progress; `began` is when the clock started (default: now)."""
         with self.started(data, began, watch) as run:
-            trained = self.train(data, run, dev=dev, start=start)
+            training, data, dev, start = self.settled(data, run, dev=dev, start=start)
+            trained = training.train(data, run, dev=dev, start=start)
         emptied = trained.model.info.get("too_strong")
         if emptied is not None:
             warn(str(TooStrong(**emptied)))
         return trained
+
+    def settled(
+        self, data: Data, run: Run, *, dev: Any = None, start: Any = None
+    ) -> tuple[Self, Data, Any, Any]:
+        """This training once all its strengths are chosen, and what it trains with; see `tasks/tuning.py`."""
+        return self, data, dev, start
 
     def limited_memory(self) -> AbstractContextManager[None]:
         """A context with no more memory than `memory` allows, for reading data as well as for training."""
@@ -569,14 +577,19 @@ def along_path(
 
 def largest_strength(problem: Problem) -> float:
     """The smallest strength of the penalty at which every weight that it can drop is zero."""
+    return problem.penalty.dual_norm(free_gradient(problem)[0])
+
+
+def free_gradient(problem: Problem) -> tuple[Array, float]:
+    """The gradient of the loss, and the loss, where all weights are best that no strength drops and the others zero."""
     free = never_dropped(problem.penalty, problem.n_features)
     values: Array = np.zeros(len(free))
     if len(free):
         alone = problem.restrict(free).with_penalty(L2(0.0))
         values = drive(LBFGS(), alone, Weights(values, None, len(free))).weights.dense()
-    _, gradient = problem.loss_and_gradient(Weights(values, free, problem.n_features))
+    loss, gradient = problem.loss_and_gradient(Weights(values, free, problem.n_features))
     gradient[free] = 0.0  # up to rounding
-    return problem.penalty.dual_norm(gradient)
+    return gradient, loss
 
 
 def named_loss(loss: str | Loss) -> str:

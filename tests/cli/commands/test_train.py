@@ -442,3 +442,24 @@ def test_the_same_warning_is_said_once(capsys):
         for _ in range(3):
             warn("once is enough.")
     assert capsys.readouterr().err == "parsimon: once is enough.\n"
+
+
+@pytest.mark.parametrize("kind", ["parser", "network"])
+def test_kinds_without_a_choice_of_strengths_name_those_that_have_one(run, folder, kind):
+    result = run("train", kind, folder / "train.txt", "-m", folder / "a.model", "--tune")
+    refused(result, "--tune is for a sequence model,", "a document model or a matrix model, not for a ")
+    refused(run("train", kind, folder / "train.txt", "--never"), "No such option")
+
+
+def test_l1_chooses_itself(run, folder):
+    result = run(*training(folder, "--tune", "--folds", "2", "--tune-plot", folder / "a.png", "--json"))
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["files"] == {"plot": str(folder / "a.png")}
+    chosen = load_model(folder / "a.model").info["tuning"]["chosen"]
+    assert chosen["l1"] == load_model(folder / "a.model").info["l1"]
+    shown = run("inspect", folder / "a.model").stdout
+    assert f"strengths  l1 {chosen['l1']:g}, l2 1e-05: of " in shown
+    refused(
+        run(*training(folder, "--tune", "--l1", "0.7")),
+        "--tune chooses l1, so --l1 0.7 would make no difference",
+    )

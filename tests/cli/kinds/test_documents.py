@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -189,7 +190,7 @@ def test_a_look_inside_as_json(run, model):
     record = json.loads(run("inspect", model, "--json").stdout)
     assert (record["kind"], record["size"]["words"], record["size"]["labels"]) == ("document", 3, 2)
     assert record["details"]["label_names"] == ["bad", "good"]
-    assert record["details"]["heaviest"]["bad"] == [{"word": "dull", "weight": 1.5}]
+    assert record["details"]["heaviest"]["bad"] == [{"word": "dull", "weight": 1.5, "effect": None}]
     assert record["training"]["candidate_words"] == 300
     assert record["details"]["reader"]["lowercase"] is True
     assert len(record["history"]) == 1
@@ -273,6 +274,8 @@ def test_every_penalty_learns(run, corpus, penalty):
         "ridge": ["--l2", "0.1"],
         "lasso": ["--l1", "0.1"],
         "elastic-net": ["--l1", "0.1", "--l2", "0.1"],
+        "count-ridge": ["--l2", "0.1"],
+        "count-elastic-net": ["--l1", "0.1", "--l2", "0.1"],
         "sentence": ["--l1", "0.05", "--sentence-strength", "0.05"],
     }
     model = corpus / "a.model"
@@ -426,3 +429,40 @@ def test_mistakes_are_one_sentence(run, corpus, monkeypatch, arguments, said):
     assert result.stderr.startswith("parsimon: ")
     assert "Traceback" not in result.output
     assert not Path("a.model").exists()
+
+
+# ---- strengths that choose themselves ------------------------------------------------------------------------
+
+
+def test_no_options_are_needed(run, corpus):
+    model, plot = corpus / "a.model", corpus / "a.svg"
+    result = run("train", "document", corpus / "train.tsv", "-m", model, "--tune-plot", plot)
+    assert result.exit_code == 0, result.output
+    (chosen,) = re.findall(r"^strengths  (.*)$", result.stdout, re.MULTILINE)
+    assert re.match(r"l1 [\d.]+, l2 [\d.]+: of \d+ tried on 5 folds, score 1?\d\d\.\d\d%", chosen)
+    assert "<svg" in plot.read_text()
+    assert accuracy(run, model, corpus / "test.tsv") == 1.0
+    shown = run("inspect", model).stdout
+    assert "strengths" in shown
+    assert "*  l1 " in shown
+    training = json.loads(run("inspect", model, "--json").stdout)["training"]
+    assert training["penalty"] == "count-elastic-net"
+    assert training["l1"] == training["tuning"]["chosen"]["l1"]
+
+
+def test_development_documents_choose_strengths(run, corpus):
+    model = corpus / "a.model"
+    arguments = ["train", "document", corpus / "train.tsv", "-m", model, "--penalty", "lasso"]
+    assert "tried on development data" in run(*arguments, "--dev", corpus / "test.tsv").stdout
+    errors = run(*arguments, "--dev", corpus / "test.tsv", "--tune-rule", "one-standard-error")
+    refused(errors, "a --tune-rule with standard errors needs folds")
+    refused(
+        run(*arguments, "--dev", corpus / "test.tsv", "--folds", "3"), "--folds is about choosing strengths"
+    )
+    refused(run(*arguments, "--no-tune", "--folds", "3"), "--folds is about strengths that choose themselves")
+    refused(run(*arguments, "--tune", "--l1", "1"), "--tune has nothing to choose: every strength is given")
+    refused(
+        run(*arguments, "--tune-plot", corpus / "a.txt"), "give a file name that ends in .png, .svg or .pdf"
+    )
+    untuned = run(*arguments, "--no-tune", "--tune-plot", corpus / "a.png")
+    refused(untuned, "--tune-plot is about strengths that choose themselves")

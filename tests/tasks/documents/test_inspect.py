@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from parsimon.errors import ParsimonError
@@ -22,3 +23,21 @@ def test_words_of_two_labels_mirror_each_other() -> None:
     assert summary(model)["words"] == 3
     with pytest.raises(ParsimonError, match="its labels are bad, good"):
         heaviest_words(model, "ugly")
+
+
+def test_words_are_ranked_by_what_they_do() -> None:
+    """A heavy word that hardly occurs does less than a lighter one that often does."""
+    spread = np.array([0.1, 1.0, 0.5])
+    model = DocumentModel(
+        ("bad", "good"), ("rare", "often", "dull"), [[3.0], [2.0], [-1.0]], [0.0], spread=spread
+    )
+    words = heaviest_words(model, "good")
+    assert [(each.word, each.weight, each.effect) for each in words] == [
+        ("often", 2.0, 2.0),
+        ("rare", 3.0, pytest.approx(0.3)),
+    ]
+    assert [each.word for each in heaviest_words(model, "bad")] == ["dull"]
+    old = DocumentModel(("bad", "good"), ("rare", "often", "dull"), [[3.0], [2.0], [-1.0]], [0.0])
+    assert [each.word for each in heaviest_words(old, "good")] == ["rare", "often"]
+    with pytest.raises(ParsimonError, match="3 words need as many spreads, not 2"):
+        DocumentModel(("bad", "good"), ("a", "b", "c"), [[3.0], [2.0], [-1.0]], [0.0], spread=spread[:2])

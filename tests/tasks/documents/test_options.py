@@ -7,6 +7,7 @@ import sys
 from typing import get_args
 
 from parsimon.features.bag_of_words import Values
+from parsimon.penalties import ElasticNet
 from parsimon.penalties.groups import RULES
 from parsimon.solvers.admm import Stopping
 from parsimon.tasks.documents.options import GROUP_WEIGHTS, UNITS, VALUES, DocumentOptions
@@ -24,7 +25,12 @@ def test_choices_are_those_that_there_are() -> None:
 
 def test_defaults() -> None:
     training = DocumentTraining()
-    assert (training.penalty, training.patience, training.seed, training.n_threads) == ("sentence", 20, 0, 1)
+    assert (training.penalty, training.patience, training.seed, training.n_threads) == ("auto", 20, 0, 1)
+    assert (training.penalty_name, training.values_name) == ("count-elastic-net", "binary")
+    for about in ({"sentence": 0.1}, {"groups": "document"}, {"groups": [["a"]]}, {"rho": 1.0}):
+        other = DocumentTraining(**about)
+        assert (other.penalty_name, other.values_name) == ("sentence", "counts")
+    assert DocumentTraining(penalty=ElasticNet(1.0)).penalty_name is None
     assert DocumentTraining(stopping="paper").iterations == 100
     assert {each.section for each in options_of(DocumentTraining).values()} <= set(SECTIONS)
 

@@ -11,6 +11,7 @@ import pytest
 from parsimon.errors import ParsimonError
 from parsimon.penalties import GroupLasso, SentenceLasso
 from parsimon.tasks.documents.features import ByUnit
+from parsimon.tasks.documents.options import STRENGTHS
 from parsimon.tasks.documents.training import DocumentTraining
 
 GOOD = ["fine", "great", "lovely", "superb"]
@@ -98,13 +99,13 @@ def test_more_than_two_labels() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"penalty": "bridge"}, "penalty must be one of ridge, lasso, elastic-net, sentence, not 'bridge'"),
+        ({"penalty": "bridge"}, f"penalty must be one of {', '.join(('auto', *STRENGTHS))}, not 'bridge'"),
         ({"penalty": "lasso", "stopping": "paper"}, "the paper's stopping is ADMM's"),
         ({"stopping": "paper", "solver": "fista"}, "the paper's stopping is ADMM's"),
         ({"stopping": "paper", "loss": "hinge"}, "is for the log loss"),
         ({"stopping": "never"}, "stopping must be one of certified, paper, not 'never'"),
         ({"groups": "chapter"}, "groups must be one of sentence, paragraph, document, window"),
-        ({"values": "many"}, "values must be one of counts, binary, tf-idf"),
+        ({"values": "many"}, "values must be one of auto, counts, binary, tf-idf"),
         ({"l1": -1.0}, "l1 must be a number, zero or more, not -1.0"),
         ({"rho": 0}, "rho must be a number above zero, not 0"),
         ({"max_documents": 1.5}, "max_documents must be a number above zero and up to 1, not 1.5"),

@@ -73,7 +73,7 @@ def test_resuming_ends_at_the_same_optimum(settings: dict[str, Any], tmp_path: P
 
 
 def test_what_was_done_is_not_done_again(tmp_path: Path) -> None:
-    training = DocumentTraining(checkpoint=tmp_path / "run")
+    training = DocumentTraining(penalty="sentence", tune=False, checkpoint=tmp_path / "run")
     whole = training.fit(TEXTS, LABELS)
     seen: list[Any] = []
     again = replace(training, resume=True, callback=seen.append).fit(TEXTS, LABELS)
@@ -82,7 +82,7 @@ def test_what_was_done_is_not_done_again(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_of_other_documents_or_settings_is_refused(tmp_path: Path) -> None:
-    training = DocumentTraining(checkpoint=tmp_path / "run")
+    training = DocumentTraining(penalty="sentence", tune=False, checkpoint=tmp_path / "run")
     training.fit(TEXTS, LABELS)
     again = replace(training, resume=True)
     for other, texts, labels in (
@@ -102,7 +102,7 @@ def test_ctrl_c_gives_the_best_so_far() -> None:
         if event.iteration == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
-    for settings in ({"penalty": "lasso", "l1": 0.1}, {}):
+    for settings in ({"penalty": "lasso", "l1": 0.1}, {"sentence": 0.01}):
         training = DocumentTraining(**settings, tol=1e-12, callback=interrupt)
         model = training.fit(TEXTS, LABELS)
         assert model.info["status"] == Status.INTERRUPTED.value
@@ -111,7 +111,7 @@ def test_ctrl_c_gives_the_best_so_far() -> None:
 
 
 def test_a_limit_of_time() -> None:
-    model = DocumentTraining(time_limit=1e-9, tol=1e-12).fit(TEXTS, LABELS)
+    model = DocumentTraining(sentence=0.01, time_limit=1e-9, tol=1e-12).fit(TEXTS, LABELS)
     assert model.info["status"] == Status.TIME.value
     assert model.info["iterations"] == 1
 
@@ -129,6 +129,27 @@ try:
 except ParsimonError as error:
     print(error)
 """
+
+
+def test_a_choice_of_strengths_that_is_killed_goes_on(tmp_path: Path) -> None:
+    whole = DocumentTraining(folds=2).fit(TEXTS, LABELS)
+    seen: list[Any] = []
+
+    def kill(event: Any) -> None:
+        seen.append(event)
+        if len(seen) == 60:
+            raise Killed
+
+    safe = DocumentTraining(folds=2, checkpoint=tmp_path / "run", checkpoint_every=1e-9)
+    with pytest.raises(Killed):
+        replace(safe, callback=kill).fit(TEXTS, LABELS)
+    left: list[Any] = []
+    again = replace(safe, resume=True, callback=left.append).fit(TEXTS, LABELS)
+    assert again.info["tuning"] == whole.info["tuning"]
+    assert again.words == whole.words
+    every: list[Any] = []
+    replace(safe, checkpoint=None, callback=every.append).fit(TEXTS, LABELS)
+    assert len(left) < len(every) - 40
 
 
 def test_a_limit_of_memory() -> None:

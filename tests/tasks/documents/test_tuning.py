@@ -41,7 +41,7 @@ def made_up(n: int, seed: int) -> tuple[list[str], list[str]]:
 
 @pytest.fixture(scope="module")
 def ready() -> Any:
-    training = DocumentTraining()
+    training = DocumentTraining(penalty="sentence")
     texts, labels = made_up(120, 5)
     task = training.prepare(texts, labels)
     score = task.development_score(made_up(80, 6))

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from memory_in_use import memory_in_use
 from parsimon.errors import ParsimonError
-from parsimon.penalties import L1, TreeLasso
+from parsimon.penalties import L1, ElasticNet, TreeLasso
 from parsimon.penalties.groups import Groups
 from parsimon.solvers import Status
 from parsimon.tasks.matrices.training import MatrixTraining, Rows
@@ -279,3 +279,59 @@ def test_paths_need_groups_and_strengths() -> None:
     with pytest.raises(ParsimonError, match="alphas must be numbers above zero"):
         training_of("two").path(X, y, [0.0])
     assert training_of("two", alpha=0.0).max_alpha(X, y) == training_of("two").max_alpha(X, y) > 0
+
+
+# ---- strengths that choose themselves ------------------------------------------------------------------------
+
+
+def rows(n: int, seed: int) -> tuple[Any, Any]:
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 12))
+    return X, X[:, 0] - X[:, 1] + 0.5 * random.normal(size=n)
+
+
+@pytest.mark.parametrize(
+    ("settings", "main"),
+    [
+        ({"groups": [[0, 1, 2], [3, 4], [5, 6, 7, 8, 9, 10, 11]]}, "alpha"),
+        ({"groups": [[0, 1, 2], [2, 3, 4], [5, 6, 7, 8, 9, 10, 11]]}, "alpha"),  # they overlap
+        ({"alpha": 0, "l2": 0.5}, "l1"),
+        ({"alpha": 0, "l1": 0.5}, "l2"),
+        ({"alpha": 0}, None),
+    ],
+)
+@pytest.mark.parametrize("loss", ["log", "squared"])
+def test_a_strength_chooses_itself(settings: dict[str, Any], main: str | None, loss: str) -> None:
+    X, y = rows(80, 0)
+    y = y if loss == "squared" else np.where(y > 0, "yes", "no")
+    training = MatrixTraining(**settings, loss=loss, tune=True, folds=3)
+    model = training.fit(X, y)
+    tuning = model.info["tuning"]
+    if main is not None:
+        assert next(iter(tuning["chosen"])) == main
+    for name, value in tuning["chosen"].items():
+        assert model.info[name] == value
+    assert max(each["score"] for each in tuning["tried"]) > (0.8 if loss == "log" else -0.5)
+    again = replace(training, tune=None, **tuning["chosen"]).fit(X, y)
+    np.testing.assert_allclose(again.coef, model.coef, atol=1e-6)
+
+
+def test_development_rows_choose() -> None:
+    X, y = rows(80, 0)
+    model = MatrixTraining(alpha=0, l2=1.0, loss="squared", tune=True).fit(X, y, dev=rows(40, 1))
+    tuning = model.info["tuning"]
+    assert tuning["folds"] is None
+    assert set(model.columns.tolist()) >= {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"alpha": 2.0}, "tune=True chooses alpha, so alpha=2 would make no difference"),
+        ({"alpha": 0, "l1": 1.0, "l2": 1.0}, "every strength is given"),
+        ({"penalty": ElasticNet(1.0)}, "a penalty object has its own strengths"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParsimonError, match=said):
+        MatrixTraining(**settings, tune=True, loss="squared").fit(*rows(20, 0))

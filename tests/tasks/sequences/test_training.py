@@ -313,3 +313,42 @@ def test_item_features_and_no_transitions() -> None:
     model = SequenceTraining(penalty=L2(0.1)).fit(ItemFeatures(transitions=False), X, y)
     assert model.space.n_pair == 0
     np.testing.assert_array_equal(model.decode(model.observe(X)), y.ids)
+
+
+# ---- l1 that chooses itself ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["columns", "dicts"])
+def test_l1_chooses_itself(data: Any, form: str) -> None:
+    X, y = data
+    own: Any = space()
+    if form == "dicts":
+        X, own = [[{"w": token[0]} for token in X.sequence(i)] for i in range(len(X))], ItemFeatures()
+    training = SequenceTraining(tune=True, folds=3, l2=0.01)
+    model = training.fit(own, X, y)
+    tuning = model.info["tuning"]
+    assert model.info["l1"] == tuning["chosen"]["l1"]
+    assert model.info["l2"] == tuning["chosen"]["l2"] == 0.01
+    assert 0.3 < max(each["score"] for each in tuning["tried"]) <= 1
+    again = replace(training, tune=None, l1=model.info["l1"]).fit(replace(own), X, y)
+    np.testing.assert_array_equal(again.weights, model.weights)
+    assert training.fit(replace(own), X, y).info["tuning"] == tuning  # the folds have left no trace
+
+
+def test_development_sequences_choose(data: Any) -> None:
+    X, y = data
+    model = SequenceTraining(tune=True).fit(space(), X[:20], y[:20], dev=(X[20:], y[20:]))
+    assert model.info["tuning"]["folds"] is None
+    assert not any("dev" in event for event in model.info["history"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"l1": 0.7}, "tune=True chooses l1, so l1=0.7 would make no difference"),
+        ({"penalty": L1(1.0)}, "tune=True chooses l1, and a penalty object takes its place"),
+    ],
+)
+def test_l1_that_was_given_is_not_chosen(data: Any, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParsimonError, match=said):
+        SequenceTraining(**settings, tune=True).fit(space(), *data)

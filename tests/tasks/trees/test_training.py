@@ -49,3 +49,15 @@ def test_a_development_set_is_limited_as_well() -> None:
 def test_a_column_that_is_not_there() -> None:
     with pytest.raises(ParsimonError, match="column"):
         model(kind_column=7)
+
+
+@pytest.mark.parametrize("dev", [False, True])
+def test_l1_chooses_itself(dev: bool) -> None:
+    """With kinds of nodes, which limit labels on folds and development data as well."""
+    X, y = trees()
+    training = TreeTraining(kind_column=0, tune=True, folds=2)
+    fitted = training.fit(space(), X, y, dev=trees(10, seed=1) if dev else None)
+    tuning = fitted.info["tuning"]
+    assert fitted.info["l1"] == tuning["chosen"]["l1"]
+    assert max(each["score"] for each in tuning["tried"]) > 0.9
+    assert fitted.node_kinds is not None

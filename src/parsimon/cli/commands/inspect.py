@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,10 +98,20 @@ def inspect(**options: Any) -> None:
         show_record(record)
         return
     show(found.text)
+    show_tuning(model.info)
     if job["history"]:
         from parsimon.report.tables import history_table
 
         show("\n" + history_table(history))
+
+
+def show_tuning(info: Mapping[str, Any]) -> None:
+    """How the strengths were chosen, if they were."""
+    if info.get("tuning"):
+        from parsimon.report.tables import facts
+        from parsimon.report.tuning_tables import tuning_facts, tuning_table
+
+        show("\n" + facts(tuning_facts(info)) + tuning_table(info))
 
 
 def write_page(kind: Kind[Any], model: Model, job: Asked) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parsimon.cli.failures import Interrupted, say
-from parsimon.cli.kind import Kind, Plan, is_kind, kind_named
+from parsimon.cli.kind import Kind, Plan, all_kinds, is_kind, kind_named, listed
 from parsimon.cli.options import (
     CONTEXT,
     Asked,
@@ -32,9 +32,16 @@ from parsimon.cli.options import (
     said_of_flags,
 )
 from parsimon.cli.output import check_writable, show, show_record
+from parsimon.cli.tuning import TUNE_PLOT, check_stopping, check_tuning, has_tuning, write_tune_plot
 from parsimon.errors import ParsimonError
 from parsimon.tasks.kinds import kinds
-from parsimon.tasks.options import DTYPES, FILES, RUNNING, DevelopmentOptions, options_of
+from parsimon.tasks.options import (
+    DTYPES,
+    FILES,
+    RUNNING,
+    DevelopmentOptions,
+    options_of,
+)
 
 if TYPE_CHECKING:
     from parsimon.report.json_lines import JsonLines
@@ -95,6 +102,7 @@ def command_of(kind: Kind[Any]) -> click.Command:
         LOG,
         DTYPE,
         *flags_of(kind.options),
+        *([TUNE_PLOT] if has_tuning(kind) else []),
         encoding_option,
         QUIET,
         JSON,
@@ -103,10 +111,32 @@ def command_of(kind: Kind[Any]) -> click.Command:
     function: Any = run
     for add in reversed(decorators):
         function = add(function)
-    as_command = click.command(
-        kind.name, cls=SectionedCommand, context_settings=CONTEXT, epilog=kind.examples
-    )
+    as_command = click.command(kind.name, cls=TrainCommand, context_settings=CONTEXT, epilog=kind.examples)
     return as_command(function)
+
+
+class TrainCommand(SectionedCommand):
+    """The command that trains a kind; an option that other kinds have is refused by their names."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            able = [
+                kind.noun
+                for kind in all_kinds()
+                if any(
+                    error.option_name in (*each.opts, *each.secondary_opts)
+                    for each in command_of(kind).params
+                )
+            ]
+            if not able:
+                raise
+            noun = kind_named(str(self.name)).noun
+            raise ParsimonError(
+                f"{error.option_name} is for {listed(able)}, not for {noun}; leave it out."
+            ) from None
 
 
 DEV = option(
@@ -138,8 +168,10 @@ def carry_out(kind: Kind[Any], job: Asked) -> None:
     began = time.perf_counter()
     check_files(kind, job)
     check_development(kind, job)
+    check_tuning(kind, job)
     plan = kind.plan(job)
     plan.training.check()
+    check_stopping(kind, job, plan.training)
     TrainingCommand(kind, job, plan, began, resumes=will_resume(job)).run()
 
 
@@ -223,6 +255,7 @@ class TrainingCommand:
                 watch.phase(f"writing {self.model.name}")
                 save_model(model, self.model, dtype=self.job["dtype"])
             self.kind.write_more(self.job, model)
+            write_tune_plot(self.job, model)
         except ParsimonError as error:
             raise ParsimonError(f"{str(error).rstrip('.')}{self.resume_hint}.") from error
 
@@ -295,7 +328,7 @@ class TrainingCommand:
             ),  # events begin where a run was resumed
             "files": {
                 what.removeprefix("the "): str(path)
-                for what, path in self.kind.also_written(self.job).items()
+                for what, path in also_written(self.kind, self.job).items()
             },
         }
         record: dict[str, Any] = jsonable(told)  # a bound that is not known may be infinite
@@ -304,6 +337,7 @@ class TrainingCommand:
     def text(self, model: Any, record: Mapping[str, Any]) -> str:
         """The same for people."""
         from parsimon.report.tables import facts, file_size, objective_text
+        from parsimon.report.tuning_tables import tuning_facts
 
         pairs = []
         if record["model"] is not None:
@@ -319,6 +353,7 @@ class TrainingCommand:
         if record["dev"] is not None:
             at = f"{100 * record['dev']:.2f}% at iteration {record['dev_iteration']}"
             pairs.append(("dev", f"{self.kind.score_name}{at}"))
+        pairs += tuning_facts(model.info)
         pairs.append(("status", record["message"]))
         pairs.append(("time", f"{record['seconds']:.1f} s, {record['iterations']} iterations"))
         return facts(pairs) + self.kind.more_text(self.job, model)
@@ -359,6 +394,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     return str(value) if isinstance(value, Path) else repr(value)
+
+
+def also_written(kind: Kind[Any], job: Asked) -> dict[str, Path]:
+    """Files besides the model, by what they are."""
+    plot = job.get("tune_plot")
+    return {**kind.also_written(job), **({} if plot is None else {"the plot": plot})}
 
 
 # --- Before any work -----------------------------------------------------------------------------------------
@@ -404,7 +445,7 @@ def check_files(kind: Kind[Any], job: Asked) -> None:
     path = checkpoint_file(job) if job["checkpoint_every"] or job["resume"] else None
     written = {
         "the model": job["model"],
-        **kind.also_written(job),
+        **also_written(kind, job),
         "the checkpoint": path,
         "the log": job["log"],
     }

@@ -71,7 +71,8 @@ class Documents(Kind["DocumentModel"]):
     ({"text": …, "label": …}, where the text may be a list of sentences) or of lines 'label TAB text'.
 
     It minimises loss + l1 Σ|w| + l2/2 Σw² + sentence-strength Σ‖w_s‖, where w_s are the weights of the
-    words of sentence s. Words with zero weight are not in the model.
+    words of sentence s. Words with zero weight are not in the model. Strengths choose themselves if none
+    is given.
     """
     examples = """
 \b
@@ -90,9 +91,9 @@ Examples:
         from parsimon.data.text import TextReader
         from parsimon.tasks.documents.training import DocumentTraining, LabelledDocuments
 
-        check_penalty(job)
         reader = TextReader(job["sentences"], job["tokens"], job["lowercase"])
         training = DocumentTraining(**self.known(job), reader=reader)
+        check_penalty(job, str(training.penalty_name))
 
         def read(source: str) -> LabelledDocuments:
             return LabelledDocuments(*read_labelled(source, job["encoding"]))
@@ -203,9 +204,8 @@ Examples:
 KIND = Documents()
 
 
-def check_penalty(job: Asked) -> None:
+def check_penalty(job: Asked, penalty: str) -> None:
     """Refuses options that the penalty knows nothing of: they would make no difference."""
-    penalty = job["penalty"] or "sentence"
     flags = {"sentence": "--sentence-strength"}
     for name in ("l1", "l2", "sentence"):
         if name in job.given and name not in STRENGTHS[penalty]:

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from parsimon.arrays import Array
 from parsimon.data.text.corpus import Corpus
+from parsimon.data.text.reader import TextReader
 from parsimon.errors import ParsimonError
 from parsimon.features.bag_of_words import FittedBag
 from parsimon.penalties.groups import RULES, Groups, Rule
@@ -26,6 +30,15 @@ class DocumentFeatures:
     def n_features(self) -> int:
         """How many words are features."""
         return len(self.bag.words)
+
+    @property
+    def counts(self) -> Array:
+        """How often each of them occurs."""
+        of_corpus = np.bincount(self.corpus.tokens, minlength=len(self.corpus.words))
+        number = self.bag.numbers(self.corpus)
+        counts = np.zeros(self.n_features)
+        counts[number[number >= 0]] = of_corpus[number >= 0]
+        return counts
 
 
 @dataclass(frozen=True)
@@ -85,3 +98,25 @@ class OfWords:
                 raise ParsimonError(f"group {m} of words is {each!r}; give a list of words.")
         lists = [sorted({number[word] for word in each if word in number}) for each in self.lists]
         return Groups.from_lists(lists, len(number), weight=self.weight)
+
+
+def corpus_of(documents: Sequence[Any] | Corpus, reader: TextReader) -> Corpus:
+    """Documents that have been read, or are now."""
+    return documents if isinstance(documents, Corpus) else reader.read(documents)
+
+
+def spread_of(matrix: Any) -> Array:
+    """The standard deviation of every column."""
+    mean = np.asarray(matrix.mean(axis=0)).reshape(-1)
+    squares = np.asarray(matrix.multiply(matrix).mean(axis=0)).reshape(-1)
+    return np.asarray(np.sqrt(np.maximum(squares - mean**2, 0.0)), np.float64)
+
+
+def bend_by_count(counts: Array, power: float) -> Array:
+    """b_k ∝ n_kᵖ, of mean one: how much stronger the ridge of a word is that occurs n_k times.
+
+    ADMM that is stopped early shrinks weights like this (docs/results/yogatama2014.md): its first round has a ridge of
+    strength ρ n_k and a threshold λ.
+    """
+    bend = np.maximum(counts, 1.0) ** power
+    return np.asarray(bend / bend.mean(), np.float64)

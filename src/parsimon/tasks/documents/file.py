@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,6 +55,8 @@ def take_apart(model: DocumentModel) -> tuple[Header, Tensors]:
         header["label_values"] = values
     tensors: Tensors = {"bias": model.bias}
     tensors["words.text"], tensors["words.length"] = pack_strings(model.known)
+    if model.spread is not None:
+        tensors["spread"] = model.spread.astype(np.float32)
     if model.all_idf is not None:
         tensors["idf"] = model.all_idf
         tensors["weighed"] = model.places
@@ -83,7 +85,16 @@ def put_together(header: Header, tensors: Tensors) -> DocumentModel:
         all_idf=idf,
         info=dict(header["info"]),
         label_values=values_from_file(header.get("label_values", {}), labels),
+        spread=_spread(tensors["spread"]) if "spread" in tensors else None,  # files had none once
     )
+
+
+def _spread(values: Any) -> Any:
+    """Standard deviations."""
+    out = values.astype(np.float64)
+    if out.ndim != 1 or not np.all(np.isfinite(out)) or np.any(out < 0):
+        raise ValueError("spreads must be a vector of numbers, zero or more")
+    return out
 
 
 def _places(places: IntArray, n: int) -> list[int]:

@@ -15,10 +15,11 @@ from parsimon.tasks.documents.model import DocumentModel
 
 @dataclass(frozen=True)
 class WordWeight:
-    """What a word weighs for a label."""
+    """What a word weighs for a label, and what it does: its weight times the spread of its values in training."""
 
     word: str
     weight: float
+    effect: float | None = None  # None: the spread is not known
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,9 @@ def words_by_label(model: DocumentModel) -> Array:
 
 
 def heaviest_words(model: DocumentModel, label: str, top: int | None = None) -> list[WordWeight]:
-    """The words that speak most for a label, the heaviest first.
+    """The words that do most for a label: weight times the standard deviation of their values in training.
+
+    A heavy word that hardly occurs does little. Where spreads are not known, the heaviest words come first.
 
     >>> model = DocumentModel(("bad", "good"), ("fine", "dull", "great"), [[2.0], [-1.0], [3.0]], [0.5])
     >>> [word.word for word in heaviest_words(model, "good")]
@@ -47,8 +50,14 @@ def heaviest_words(model: DocumentModel, label: str, top: int | None = None) -> 
     if label not in model.labels:
         raise ParsimonError(f"the model has no label {label!r}; its labels are {', '.join(model.labels)}.")
     weights = words_by_label(model)[:, model.labels.index(label)]
-    order = np.argsort(-weights, kind="stable")[: int((weights > 0).sum())][:top]
-    return [WordWeight(model.words[i], float(weights[i])) for i in order.tolist()]
+    effects = weights if model.spread is None else weights * model.spread
+    order = np.argsort(-effects, kind="stable")
+    order = order[weights[order] > 0][:top]
+    known = model.spread is not None
+    return [
+        WordWeight(model.words[i], float(weights[i]), float(effects[i]) if known else None)
+        for i in order.tolist()
+    ]
 
 
 def shares(model: DocumentModel) -> list[WordShare]:

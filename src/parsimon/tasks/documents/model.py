@@ -60,6 +60,7 @@ class DocumentModel(LinearModel):
     all_idf: Array | None = None
     info: dict[str, Any] = field(default_factory=dict)
     label_values: LabelValues = field(default_factory=dict)  # of labels that are no texts
+    spread: Array | None = None  # the standard deviation of each word's values in training, if that is known
 
     def __post_init__(self) -> None:
         self._set(labels=tuple(self.labels), words=tuple(self.words), all_words=tuple(self.all_words))
@@ -73,6 +74,10 @@ class DocumentModel(LinearModel):
                 f"{len(self.words)} words and {len(self.labels)} labels need {len(self.words)} × {self.width} weights "
                 f"and {self.width} biases, not {' × '.join(map(str, self.weights.shape))} and {len(self.bias)}."
             )
+        if self.spread is not None:
+            self._set(spread=np.asarray(self.spread, np.float64).reshape(-1))
+            if self.spread.shape != (len(self.words),):
+                raise ParsimonError(f"{len(self.words)} words need as many spreads, not {len(self.spread)}.")
         if self.values not in VALUES:
             raise ParsimonError(f"values must be one of {', '.join(VALUES)}, not {self.values!r}.")
         if self.values == "tf-idf":
@@ -105,8 +110,9 @@ class DocumentModel(LinearModel):
         bias: Array,
         reader: TextReader,
         info: dict[str, Any] | None = None,
+        spread: Array | None = None,
     ) -> DocumentModel:
-        """Keeps what is not zero of the weights of all words, (words, width) or just (words,)."""
+        """Keeps what is not zero of the weights of all words, (words, width) or just (words,), and their spread."""
         weights = np.asarray(weights, np.float64).reshape(len(bag.words), -1)
         kept = np.flatnonzero(weights.any(axis=1))
         scaled = bag.values == "tf-idf"
@@ -120,6 +126,7 @@ class DocumentModel(LinearModel):
             all_words=tuple(bag.words) if scaled else (),
             all_idf=bag.idf if scaled else None,
             info=info or {},
+            spread=None if spread is None else spread[kept],
         )
 
     @property

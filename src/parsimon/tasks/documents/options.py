@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from parsimon.tasks.options import (
@@ -12,7 +12,9 @@ from parsimon.tasks.options import (
     WORDS,
     DevelopmentOptions,
     TrainingOptions,
+    TuningOptions,
     changed,
+    excerpt,
     option,
 )
 
@@ -27,35 +29,47 @@ GROUP_WEIGHTS = ("ones", "sqrt", "log2", "log2^1.5", "sqrt-log2")
 VALUES = ("counts", "binary", "tf-idf")
 
 
-# The strengths that each penalty has, if no others are given.
+# The strengths that each penalty has, if no others are given or chosen.
 STRENGTHS = {
     "ridge": {"l2": 1.0},
     "lasso": {"l1": 1.0},
     "elastic-net": {"l1": 0.1, "l2": 0.1},
+    "count-ridge": {"l2": 1.0},
+    "count-elastic-net": {"l1": 0.5, "l2": 2.0},
     "sentence": {"sentence": 0.01, "l1": 0.1, "l2": 0.0},
 }
 
 
+# Of a word's count, in the strength of its ridge.
+COUNT_POWERS = {"count-ridge": 0.5, "count-elastic-net": 1.0}
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class DocumentOptions(DevelopmentOptions, TrainingOptions):
+class DocumentOptions(TuningOptions, DevelopmentOptions, TrainingOptions):
     """Options for the features of documents and their penalty."""
 
     penalty: str | Penalty = option(
-        "sentence",
+        "auto",
         "The penalty. 'sentence' is the sparse overlapping group lasso with a group for each sentence of the training "
-        "documents.",
+        "documents. The ridge of 'count-ridge' is stronger for frequent words, in proportion to the root of a word's "
+        "count; that of 'count-elastic-net' in proportion to the count. 'auto' takes 'sentence' if something is said "
+        "about groups of words, and else 'count-elastic-net'.",
         LEARNING,
-        choices=tuple(STRENGTHS),
+        choices=("auto", *STRENGTHS),
     )
     l1: float | None = option(
         None,
         "L1 strength. The larger it is, the fewer words remain.",
         LEARNING,
         least=0,
-        shown="1 with lasso, else 0.1",
+        shown="chosen; without choice 1 with lasso, 0.5 with count-elastic-net, else 0.1",
     )
     l2: float | None = option(
-        None, "L2 strength.", LEARNING, least=0, shown="1 with ridge, 0.1 with elastic-net, else 0"
+        None,
+        "L2 strength.",
+        LEARNING,
+        least=0,
+        shown="chosen; without choice 1 with a ridge, 2 with count-elastic-net, 0.1 with elastic-net, else 0",
     )
     loss: str | Loss = option(
         "log",
@@ -69,7 +83,7 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         "Strength of the group penalty. The larger it is, the fewer sentences matter.",
         SENTENCES,
         least=0,
-        shown="0.01",
+        shown="chosen; without choice 0.01",
         flags=("--sentence-strength",),
     )
     groups: Any = option("sentence", "The units of text whose words form a group.", SENTENCES, choices=UNITS)
@@ -94,10 +108,11 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         above=0,
     )
     values: str = option(
-        "counts",
-        "The value of a word in a document: the number of its occurrences, whether it occurs, or tf-idf.",
+        "auto",
+        "The value of a word in a document: the number of its occurrences, whether it occurs, or tf-idf. 'auto' takes "
+        "'binary' for penalties that know how often a word occurs, and 'counts' for all others.",
         WORDS,
-        choices=VALUES,
+        choices=("auto", *VALUES),
     )
     min_count: int = option(1, "Leave out words that occur fewer than N times.", WORDS, least=1)
     min_documents: int = option(1, "Leave out words that are in fewer than N documents.", WORDS, least=1)
@@ -136,6 +151,29 @@ class DocumentOptions(DevelopmentOptions, TrainingOptions):
         shown="100 if stopping is 'paper'",
     )
     patience: int = changed(DevelopmentOptions, "patience", 20)
+
+    @property
+    def penalty_name(self) -> str | None:
+        """The penalty by its name; None for an object."""
+        if not isinstance(self.penalty, str):
+            return None
+        if self.penalty != "auto":
+            return self.penalty
+        return "sentence" if self.about_groups else "count-elastic-net"
+
+    @property
+    def about_groups(self) -> list[str]:
+        """The options about groups of words that are not what they are by default."""
+        defaults = {each.name: each.default for each in fields(DocumentOptions)}
+        names = ("sentence", "groups", "window", "group_weight", "stopping", "rho")
+        return [name for name in names if excerpt(getattr(self, name)) != excerpt(defaults[name])]
+
+    @property
+    def values_name(self) -> str:
+        """The values of words."""
+        if self.values != "auto":
+            return self.values
+        return "binary" if self.penalty_name in COUNT_POWERS else "counts"
 
     @property
     def limit_is_method(self) -> bool:

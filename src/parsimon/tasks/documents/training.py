@@ -21,9 +21,17 @@ from parsimon.penalties.groupings import ByTemplate
 from parsimon.problem import InMemoryProblem
 from parsimon.solvers import ADMM, Result, Solver, Validation, Weights
 from parsimon.tasks import naming
-from parsimon.tasks.documents.features import ByUnit, DocumentFeatures, OfWords
+from parsimon.tasks.documents.features import (
+    ByUnit,
+    DocumentFeatures,
+    OfWords,
+    bend_by_count,
+    corpus_of,
+    spread_of,
+)
 from parsimon.tasks.documents.model import DocumentModel
-from parsimon.tasks.documents.options import STRENGTHS, DocumentOptions
+from parsimon.tasks.documents.options import COUNT_POWERS, STRENGTHS, DocumentOptions
+from parsimon.tasks.documents.paths import families_of
 from parsimon.tasks.label_counts import OF_ROWS, check_label_counts
 from parsimon.tasks.matrices.flat import (
     accuracy_on,
@@ -33,7 +41,9 @@ from parsimon.tasks.matrices.flat import (
     problem_of,
     with_gap,
 )
-from parsimon.tasks.training import Run, Task, Trained, Training, named_loss
+from parsimon.tasks.options import excerpt
+from parsimon.tasks.training import Run, Task, Trained, named_loss
+from parsimon.tasks.tuning import Family, TunedTraining
 
 ROUNDS = 100  # of ADMM at most, if it stops as in the paper
 CERTIFIED, PAPER = 1e-4, 1e-3  # tolerances of the two ways to stop
@@ -43,7 +53,7 @@ CERTIFIED, PAPER = 1e-4, 1e-3  # tolerances of the two ways to stop
 class LabelledDocuments:
     """The training data: documents, as `TextReader` takes them, and the label of each."""
 
-    documents: Sequence[Any]
+    documents: Sequence[Any] | Corpus
     labels: Sequence[str]
     weights: Array | None = None  # how much each document counts
     order: Sequence[str] | None = None  # all labels; None: those that there are, sorted
@@ -51,7 +61,7 @@ class LabelledDocuments:
 
 
 @dataclass(kw_only=True)
-class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentModel]):
+class DocumentTraining(DocumentOptions, TunedTraining[LabelledDocuments, DocumentModel]):
     """How a document classifier is trained. `penalty` is ridge, lasso, elastic-net, sentence, or a penalty object.
 
     >>> from parsimon.tasks.documents.training import DocumentTraining
@@ -122,7 +132,8 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
             **super().describe(task, result),
             **{name: getattr(self, name) for name in REMEMBERED},
             "loss": named_loss(self.loss),
-            "penalty": self.penalty if isinstance(self.penalty, str) else repr(self.penalty),
+            "penalty": self.penalty_name or repr(self.penalty),
+            "values": self.values_name,
             "sentence": penalty.strength if isinstance(penalty, GroupPenalty) else None,
             "groups": self.groups if isinstance(self.groups, str) else "word list",
             "group_weight": self.group_weight if isinstance(self.group_weight, str) else "given",
@@ -133,6 +144,59 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
             if info["groups"] == "sentence" and len(result.relevance) == info["sentences"]:
                 info["relevant_sentences"] = info["relevant_groups"]
         return info
+
+    # ---- strengths that choose themselves ----------------------------------------------------------------------
+
+    @property
+    def tunes(self) -> bool:
+        """If no strength is given, unless it is said otherwise. What stops early has more to choose than strengths."""
+        if self.tune is not None or self.penalty_name is None:
+            return bool(self.tune)
+        return self.stopping == "certified" and not self._given
+
+    @property
+    def _given(self) -> dict[str, float]:
+        """The strengths that are given."""
+        if self.penalty_name is None:
+            return {}
+        given = {name: getattr(self, name) for name in STRENGTHS[self.penalty_name]}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def families(self) -> Sequence[Family]:
+        """The paths of the penalty; what is given stays."""
+        if self.penalty_name is None:
+            raise ParsimonError(
+                f"tune=True chooses the strengths of a penalty by its name, and {excerpt(self.penalty)} has its own; "
+                "leave one of them out."
+            )
+        if self.stopping != "certified":
+            raise ParsimonError("tune=True needs stopping='certified': rounds of ADMM are another choice.")
+        return families_of(self.penalty_name, self._given)
+
+    @property
+    def loose(self) -> float | None:
+        """ADMM takes long for the last digits."""
+        return 1e-2 if self._splits and self.solver == "auto" else super().loose
+
+    def ready(self, data: LabelledDocuments) -> LabelledDocuments:
+        """Documents are read once."""
+        return replace(data, documents=corpus_of(data.documents, self.text_reader))
+
+    def classes_of(self, data: LabelledDocuments) -> IntArray:
+        """Labels as numbers."""
+        return np.unique(np.asarray(data.labels, str), return_inverse=True)[1]
+
+    def part(self, data: LabelledDocuments, chosen: IntArray) -> LabelledDocuments:
+        """Some of the documents; labels have the same numbers."""
+        assert isinstance(data.documents, Corpus)
+        weights = None if data.weights is None else data.weights[chosen]
+        labels = [data.labels[i] for i in chosen.tolist()]
+        order = tuple(np.unique(np.asarray(data.labels, str)).tolist()) if data.order is None else data.order
+        return replace(data, documents=data.documents[chosen], labels=labels, weights=weights, order=order)
+
+    def held_out(self, data: LabelledDocuments) -> tuple[Any, Sequence[str]]:
+        """Documents and labels."""
+        return data.documents, data.labels
 
     # ---- problems ----------------------------------------------------------------------------------------------
 
@@ -154,7 +218,7 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
     def task(self, data: LabelledDocuments) -> DocumentTask:
         """The problem of some documents."""
         reader = self.text_reader
-        corpus = reader.read(data.documents)
+        corpus = corpus_of(data.documents, reader)
         if len(data.labels) != len(corpus):
             raise ParsimonError(
                 f"there are {len(corpus)} documents and {len(data.labels)} labels; give one for each."
@@ -162,12 +226,23 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
         labels, gold = _numbered(data.labels, data.order)
         naming.check_labels(labels)
         check_label_counts(len(labels), len(gold), "documents", OF_ROWS)
-        values: Any = self.values
+        values: Any = self.values_name
         bag = BagOfWords(values, self.min_count, self.min_documents, self.max_documents, self.max_words)
         features = DocumentFeatures(corpus, bag.fit(corpus))
-        design = FlatDesign.build(features.bag.matrix(corpus), len(labels), threads=self.n_threads)
+        matrix = features.bag.matrix(corpus)
+        design = FlatDesign.build(matrix, len(labels), threads=self.n_threads)
         problem = self._problem(features, design, gold, data.weights)
-        return DocumentTask(labels, features, design, gold, problem, reader, data.weights, data.label_values)
+        return DocumentTask(
+            labels,
+            features,
+            design,
+            gold,
+            problem,
+            reader,
+            data.weights,
+            data.label_values,
+            spread_of(matrix),
+        )
 
     def again(self, task: DocumentTask) -> DocumentTask:
         """The same documents with the penalty and the loss of this training."""
@@ -182,12 +257,10 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
     @property
     def chosen_penalty(self) -> Penalty:
         """The penalty with its strengths, before it knows the documents."""
-        if not isinstance(self.penalty, str):
-            return self.penalty
-        given = {name: getattr(self, name) for name in STRENGTHS[self.penalty]}
-        strength = {"l1": 0.0, "l2": 0.0, **STRENGTHS[self.penalty]}
-        strength |= {name: value for name, value in given.items() if value is not None}
-        if self.penalty == "sentence":
+        if self.penalty_name is None:
+            return self.penalty  # type: ignore[return-value]
+        strength = {"l1": 0.0, "l2": 0.0, **STRENGTHS[self.penalty_name], **self._given}
+        if self.penalty_name == "sentence":
             return SentenceLasso(strength["sentence"], l1=strength["l1"], l2=strength["l2"])
         return ElasticNet(strength["l1"], strength["l2"])
 
@@ -204,6 +277,9 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
                 raise ParsimonError(
                     "documents have no templates; give groups of words, such as ByUnit('sentence')."
                 )
+        power = COUNT_POWERS.get(self.penalty_name or "")
+        if power is not None:
+            penalty = replace(penalty, bend=bend_by_count(features.counts, power))
         bound: Penalty = penalty.bind(features)
         return bound
 
@@ -212,8 +288,8 @@ class DocumentTraining(DocumentOptions, Training[LabelledDocuments, DocumentMode
     @property
     def _splits(self) -> bool:
         """Whether groups may be given copies of their weights."""
-        if isinstance(self.penalty, str):
-            return self.penalty == "sentence"
+        if self.penalty_name is not None:
+            return self.penalty_name == "sentence"
         return isinstance(self.penalty, GroupPenalty) and self.penalty.norm == 2
 
     @property
@@ -248,6 +324,7 @@ class DocumentTask:
     reader: TextReader
     weights: Array | None = None  # how much each document counts
     label_values: LabelValues = field(default_factory=dict)  # of labels that are no texts
+    spread: Array | None = None  # the standard deviation of each word's values
 
     @property
     def features(self) -> None:
@@ -280,7 +357,9 @@ class DocumentTask:
     def model(self, result: Result, info: dict[str, Any]) -> DocumentModel:
         """What is left of the words."""
         weights, bias = columns_of(result.weights.dense(), len(self.bag.words), self.width, bias=True)
-        model = DocumentModel.from_weights(self.labels, self.bag, weights, bias, self.reader, info)
+        model = DocumentModel.from_weights(
+            self.labels, self.bag, weights, bias, self.reader, info, self.spread
+        )
         return replace(model, label_values=self.label_values)
 
     def weights_of(self, model: DocumentModel) -> Weights | None:
@@ -299,7 +378,7 @@ class DocumentTask:
         self, dev: tuple[Sequence[Any], Sequence[str] | None]
     ) -> Callable[[Weights], float]:
         """The share of right labels among other documents."""
-        corpus, labels = self.reader.read(dev[0]), dev[1]
+        corpus, labels = corpus_of(dev[0], self.reader), dev[1]
         if labels is None or len(labels) != len(corpus):
             raise ParsimonError("development documents need a label each.")
         number = {name: i for i, name in enumerate(self.labels)}
@@ -323,7 +402,6 @@ REMEMBERED = (
     "window",
     "stopping",
     "rho",
-    "values",
     "min_count",
     "min_documents",
     "max_documents",

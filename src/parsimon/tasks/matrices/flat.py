@@ -13,6 +13,7 @@ from parsimon.designs.flat import FlatDesign
 from parsimon.errors import ParsimonError
 from parsimon.losses import Loss, get_loss
 from parsimon.magnitudes import checked_weights
+from parsimon.penalties import ElasticNet
 from parsimon.penalties.base import Penalty
 from parsimon.penalties.groups import Groups
 from parsimon.problem import Batch, InMemoryProblem, Problem
@@ -85,6 +86,9 @@ def over_columns(penalty: Penalty, n_columns: int, width: int, *, bias: bool) ->
         penalty = replace(penalty, groups=wide_groups(groups, width, total))  # type: ignore[type-var]
     elif groups is not None:
         raise ParsimonError(f"the groups {groups} are not known for a matrix; give lists of columns.")
+    elif isinstance(penalty, ElasticNet) and penalty.bend is not None:  # of columns
+        wide = np.repeat(penalty.bend, width)
+        penalty = replace(penalty, bend=np.append(wide, np.ones(width)) if bias else wide)
     return penalty.exempt(np.arange(n_columns * width, total), total) if bias else penalty
 
 

@@ -9,6 +9,7 @@ from parsimon.tasks.options import (
     LEARNING,
     DevelopmentOptions,
     TrainingOptions,
+    TuningOptions,
     changed,
     option,
 )
@@ -21,7 +22,7 @@ GROUP_WEIGHTS = ("sqrt", "log2", "log2^1.5", "sqrt-log2", "ones")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MatrixOptions(DevelopmentOptions, TrainingOptions):
+class MatrixOptions(TuningOptions, DevelopmentOptions, TrainingOptions):
     """The penalty on groups of columns and on single weights, and the loss."""
 
     alpha: float = option(
@@ -46,6 +47,14 @@ class MatrixOptions(DevelopmentOptions, TrainingOptions):
     )
     l1: float = option(0.0, "L1 strength on single weights.", LEARNING, least=0)
     l2: float = option(0.0, "L2 strength on single weights.", LEARNING, least=0)
+    tune: bool | None = changed(
+        TuningOptions,
+        "tune",
+        None,
+        help="Choose the strength by the score on the development data, or by folds of the training data if there are "
+        "no others: that of groups, with l1 and l2 as given; if that is 0, those of l1 and l2 that are not given.",
+        shown="no",
+    )
     fit_intercept: bool = option(True, "Fit an intercept, which is not penalised.", LEARNING)
     loss: str | Loss = option(
         "log",

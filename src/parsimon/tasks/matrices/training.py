@@ -27,13 +27,16 @@ from parsimon.tasks.matrices.flat import (
     centred,
     closeness_on,
     columns_of,
+    over_columns,
     problem_of,
     with_gap,
 )
 from parsimon.tasks.matrices.model import MatrixModel
 from parsimon.tasks.matrices.options import MatrixOptions
+from parsimon.tasks.matrices.paths import families_of
 from parsimon.tasks.options import LEARNING, option
-from parsimon.tasks.training import Run, Task, Trained, Training, named_loss
+from parsimon.tasks.training import Run, Task, Trained, named_loss
+from parsimon.tasks.tuning import Family, TunedTraining
 
 PRECISE = 1e-10  # the tolerance for the weights that no strength of groups makes zero
 
@@ -71,7 +74,7 @@ def as_matrix(X: Any) -> Any:
 
 
 @dataclass(kw_only=True)
-class MatrixTraining(MatrixOptions, Training[Rows, MatrixModel]):
+class MatrixTraining(MatrixOptions, TunedTraining[Rows, MatrixModel]):
     """Minimises Σ loss + alpha Σ_g d_g ‖w_g‖ + l1 ‖w‖₁ + l2/2 ‖w‖² over groups of columns that may overlap.
 
     >>> import numpy as np
@@ -131,6 +134,40 @@ class MatrixTraining(MatrixOptions, Training[Rows, MatrixModel]):
             "group_weight": self.group_weight if isinstance(self.group_weight, str) else "given",
         }
 
+    # ---- strengths that choose themselves ----------------------------------------------------------------------
+
+    def families(self) -> Sequence[Family]:
+        """The paths of what is not given."""
+        if self.penalty is not None:
+            raise ParsimonError(
+                "tune=True chooses alpha, l1 or l2, and a penalty object has its own strengths; leave one of them out."
+            )
+        return families_of(self.alpha, self.l1, self.l2)
+
+    def classes_of(self, data: Rows) -> IntArray:
+        """Classes as numbers; numbers have none."""
+        if named_loss(self.loss) == "squared":
+            return np.zeros(len(data.y), np.int64)
+        return np.unique(np.asarray(data.y), return_inverse=True)[1]
+
+    def part(self, data: Rows, chosen: IntArray) -> Rows:
+        """Some of the rows."""
+        weights = None if data.weights is None else data.weights[chosen]
+        return Rows(as_matrix(data.X)[chosen], np.asarray(data.y)[chosen], weights)
+
+    def held_out(self, data: Rows) -> tuple[Any, Any]:
+        """Rows and outputs."""
+        return data.X, data.y
+
+    def again(self, task: MatrixTask) -> MatrixTask:
+        """The same rows with the strengths of this training."""
+        assert task.all_groups is not None
+        penalty = self.penalty_on(task.all_groups)
+        width, bias = task.width, task.bias
+        return replace(
+            task, problem=task.problem.with_penalty(over_columns(penalty, task.n_columns, width, bias=bias))
+        )
+
     # ---- problems ----------------------------------------------------------------------------------------------
 
     def prepare(self, X: Any, y: Any, weights: Array | None = None) -> MatrixTask:
@@ -157,7 +194,7 @@ class MatrixTraining(MatrixOptions, Training[Rows, MatrixModel]):
         design = FlatDesign.build(X, n_labels, bias=self.fit_intercept, threads=self.n_threads)
         problem = problem_of(design, gold, penalty, self.loss, bias=self.fit_intercept, weights=data.weights)
         own = None if self.penalty is None and self.groups is None else groups
-        return MatrixTask(problem, X.shape[1], classes, own, self.fit_intercept, len(gold))
+        return MatrixTask(problem, X.shape[1], classes, own, self.fit_intercept, len(gold), groups)
 
     def penalty_on(self, groups: Groups) -> ElasticNet | GroupPenalty:
         """The simplest that says it: solvers for single weights and for disjoint groups are the faster ones."""
@@ -280,6 +317,7 @@ class MatrixTask:
     groups: Groups | None  # None: there are none, or every column is one
     bias: bool
     n_rows: int
+    all_groups: Groups | None = None  # with those of single columns
 
     @property
     def features(self) -> None:

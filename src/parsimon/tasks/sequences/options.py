@@ -14,6 +14,7 @@ from parsimon.tasks.options import (
     PruningOptions,
     SelectionOptions,
     TrainingOptions,
+    TuningOptions,
     changed,
     option,
 )
@@ -26,7 +27,9 @@ DEBIAS = 0.5  # the best of 0.1, 0.3, 0.5, 1, 2 on a held-out tenth of the chunk
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LabellingOptions(SelectionOptions, PenaltyOptions, PruningOptions, DevelopmentOptions, TrainingOptions):
+class LabellingOptions(
+    TuningOptions, SelectionOptions, PenaltyOptions, PruningOptions, DevelopmentOptions, TrainingOptions
+):
     """Options that labellers of sequences and of trees share."""
 
     loss: str | Loss = option(
@@ -48,6 +51,14 @@ class LabellingOptions(SelectionOptions, PenaltyOptions, PruningOptions, Develop
         1e-5,
         help="L2 strength. The same as Wapiti's rho2 and twice CRFsuite's c2.",
         shown="1e-05; 1 with frank-wolfe and one-slack, 0 with solvers for L1 or none",
+    )
+    tune: bool | None = changed(
+        TuningOptions,
+        "tune",
+        None,
+        help="Choose l1, with l2 as given, by the score on the development data, or by folds of the training data if "
+        "there are no others.",
+        shown="no",
     )
     penalize_bias: bool = option(
         True,

@@ -14,7 +14,7 @@ from parsimon.designs.chains import build_chain, width
 from parsimon.designs.feature_index import FeatureIndex
 from parsimon.designs.feature_table import FeatureTable
 from parsimon.errors import ParsimonError
-from parsimon.features.columns import Labels
+from parsimon.features.columns import Columns, Labels
 from parsimon.features.node_kinds import NodeKinds
 from parsimon.features.observations import Observations
 from parsimon.features.space import FeatureSpace
@@ -22,6 +22,7 @@ from parsimon.features.template_features import TemplateFeatures
 from parsimon.label_values import LabelValues
 from parsimon.losses import get_loss
 from parsimon.magnitudes import checked_weights
+from parsimon.penalties import Penalty
 from parsimon.problem import Batch, InMemoryProblem
 from parsimon.selection import Candidates, Growth, Selected
 from parsimon.selection.growth import Growing, Grown
@@ -39,13 +40,13 @@ from parsimon.tasks.sequences.second_order import TagPairs
 from parsimon.tasks.training import (
     Run,
     Trained,
-    Training,
     along_path,
     cut_short,
     debiased,
     largest_strength,
 )
 from parsimon.tasks.trees.seen_below import seen_below
+from parsimon.tasks.tuning import Family, TunedTraining
 
 BATCH = 1 << 17  # part scores (tokens × labels) in one batch: 1 MB, so that they stay in a core's own cache
 EVENLY = (
@@ -65,7 +66,7 @@ class Labelled:
 
 
 @dataclass(kw_only=True)
-class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
+class LabellingTraining(LabellingOptions, TunedTraining[Labelled, SequenceModel]):
     """Training of sequences and of trees. `fit` runs the whole training; the other methods are its parts."""
 
     group_strength: ClassVar[str] = "group_lasso"
@@ -249,9 +250,7 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         labels = y.names if pairs is None else pairs.names
         index = self._candidate_features(space, observations, y, pairs)
         features = FeatureTable(space, index, labels)
-        penalty = self.chosen_penalty.bind(features)
-        if not self.penalize_bias:
-            penalty = penalty.exempt(features.bias_features(), index.n_features)
+        penalty = self._penalty_on(features)
         below = None if observations.first_sibling is None else seen_below(observations, y)
         batches = tuple(make_batches(observations, y.ids, index, self.n_threads, weights, below))
         problem = InMemoryProblem(batches, get_loss(self.loss).bind(y.names), penalty, index.n_features)
@@ -268,6 +267,13 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
             metric=self.dev_metric,
             n_threads=self.n_threads,
         )
+
+    def _penalty_on(self, features: FeatureTable) -> Penalty:
+        penalty = self.chosen_penalty.bind(features)
+        if self.penalize_bias:
+            return penalty
+        exempt: Penalty = penalty.exempt(features.bias_features(), features.index.n_features)
+        return exempt
 
     def _candidate_features(
         self, space: FeatureSpace, observations: Observations, y: Labels, pairs: TagPairs | None
@@ -290,6 +296,52 @@ class LabellingTraining(LabellingOptions, Training[Labelled, SequenceModel]):
         return TagPairs.of(y, single=self.token_labels != "pairs", seen=self.tag_pairs == "seen")
 
     # ---- strengths ---------------------------------------------------------------------------------------------
+
+    def families(self) -> Sequence[Family]:
+        """The path of l1, of one set of features."""
+        if self.penalty is not None:
+            raise ParsimonError(
+                "tune=True chooses l1, and a penalty object takes its place; leave one of them out."
+            )
+        if self.growth is not None or self.selection is not None:
+            raise ParsimonError(
+                "tune=True chooses l1 for all features, so templates can neither be selected nor grow; leave one out."
+            )
+        return [Family("l1", {"l2": self.l2}, least=1e-5, a_decade=3)]
+
+    def classes_of(self, data: Labelled) -> IntArray:
+        """None: sequences have no class."""
+        return np.zeros(len(data.y), np.int64)
+
+    def ready(self, data: Labelled) -> Labelled:
+        """With the limits on labels that the whole data have."""
+        return self.limited(data)
+
+    def part(self, data: Labelled, chosen: IntArray) -> Labelled:
+        """Some of the sequences."""
+        weights = None if data.weights is None else data.weights[chosen]
+        X: Any = data.X
+        X = [X[i] for i in chosen.tolist()] if isinstance(X, list | tuple) else X[chosen]
+        y: Any = data.y
+        return replace(data, X=X, y=y[chosen], weights=weights)
+
+    def held_out(self, data: Labelled) -> tuple[Any, Labels]:
+        """Input and labels."""
+        return data.X, data.y
+
+    def task(self, data: Labelled) -> SequenceTask:
+        """The features of some data, in a space of their own, and their problem."""
+        space: Any = data.space
+        own = replace(data, space=replace(space), X=_with_own_strings(data.X))
+        return self._task_of(own.space, own.space.learn(own.X, self.n_threads), own)
+
+    def scored_on(self, task: SequenceTask, dev: Any) -> Callable[[Weights], float]:
+        """With the limits on labels that training has."""
+        return task.development_score(dev if task.kinds is None else (task.kinds.limit(dev[0]), dev[1]))
+
+    def again(self, task: SequenceTask) -> SequenceTask:
+        """The same data with the strengths of this training."""
+        return replace(task, problem=task.problem.with_penalty(self._penalty_on(task.features)))
 
     def path(
         self, space: FeatureSpace, X: Any, y: Labels, strengths: Sequence[float]
@@ -416,6 +468,11 @@ class SequenceTask:
         features = np.concatenate([f for f, _ in found])
         order = np.argsort(features)
         return Weights(np.concatenate([v for _, v in found])[order], features[order], self.problem.n_features)
+
+
+def _with_own_strings(X: Any) -> Any:
+    """Columns whose strings nothing else adds to; other input is as it is."""
+    return X.with_own_strings() if isinstance(X, Columns) else X
 
 
 def _candidates(task: SequenceTask, observations: Observations, y: Labels) -> Candidates:
