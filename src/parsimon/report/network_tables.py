@@ -49,7 +49,8 @@ def learning_facts(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     if record.get("bins"):
         pairs.append(("in bins", listed(list(record["bins"]))))
     if training.get("search") == "greedy":
-        pairs.append(("found as", f"greedy neighbourhoods, by {training['chosen_by']}"))
+        by = f", by {training['chosen_by']}" if training.get("chosen_by") else ""
+        pairs.append(("found as", f"greedy neighbourhoods{by}"))
     elif training.get("alpha") is not None:
         by = f", by {training['chosen_by']}" if training.get("chosen_by") else ""
         pairs.append(("strength", f"{training['alpha']:.4g}{by}"))
