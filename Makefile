@@ -211,8 +211,8 @@ sanitize: $(VENV)/.dev thread-test
 	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" -DCMAKE_CXX_FLAGS="$(SANITIZE_FLAGS)" \
 	    -DKERNEL_OPTIMISATION=-O1 > $(SANITIZED)-cmake.log
 	@PATH="$(abspath $(BIN)):$$PATH" cmake --build $(SANITIZED)
-	tests/sanitized.sh $(CXX) $(SANITIZED) $(BIN)/python -m pytest -p other_core -n $(WORKERS) -q $(SANITIZE_TESTS)
-	tests/sanitized.sh $(CXX) $(SANITIZED) $(BIN)/python -W ignore -m fuzz --targets core --memory 0 \
+	tests/sanitized.sh '$(CXX)' $(SANITIZED) $(BIN)/python -m pytest -p other_core -n $(WORKERS) -q $(SANITIZE_TESTS)
+	tests/sanitized.sh '$(CXX)' $(SANITIZED) $(BIN)/python -W ignore -m fuzz --targets core --memory 0 \
 	    --inputs $(SANITIZE_INPUTS) --minutes 60 --no-guided --out $(SANITIZED)-fuzz
 
 # The core's own tests once more, under the thread sanitiser.
