@@ -54,6 +54,13 @@ class Elsewhere(BaseProblem):
         assert isinstance(marginals, tuple)
         return self._there.diagonal(marginals[1])
 
+    @property
+    def has_covariances(self) -> bool:
+        return self._there.has_covariances
+
+    def covariance(self, w: Array, features: IntArray, draws: int, seed: int) -> Array:
+        return self._there.covariance(w, features, draws, seed)
+
     def screen(
         self, weights: Weights, threshold: float | Array, narrow: InMemoryProblem | None = None
     ) -> Screened:

@@ -584,6 +584,8 @@ def vectors() -> Script:
                 np.ones(4),
                 np.ones((4, 2)),
                 np.ones((4, 2)),
+                longs(1, 3),
+                np.eye(2),
                 zeros(4),
                 np.ones(4),
                 Rounds(2),
