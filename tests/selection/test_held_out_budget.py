@@ -64,11 +64,11 @@ def test_what_was_tried_is_kept_in_checkpoints(data: Any) -> None:
     assert again.tried == chosen.tried
 
 
-def test_by_default_no_budget_is_larger_than_there_are_templates(data: Any) -> None:
+def test_by_default_no_budget_is_as_large_as_there_are_templates(data: Any) -> None:
     selection = HeldOutBudget(Sparseptron(2, 2))
     chosen = SequenceTraining(selection=selection).prepare(space(), *data).selected
     assert chosen is not None
-    assert [each.budget for each in chosen.tried] == [5]
+    assert [each.budget for each in chosen.tried] == [4]  # of five
 
 
 def test_it_keeps_what_the_selection_keeps() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from parsimon.arrays import IntArray
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, ParsimonWarning
 from parsimon.penalties import ElasticNet
 from parsimon.solvers import Status, Weights
 from parsimon.tasks.info import TUNING
@@ -206,7 +206,8 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
 
 
 def test_a_limit_of_time_ends_the_choice_too() -> None:
-    model = TinyTuned(time_limit=1e-9).run(examples()).model
+    with pytest.warns(ParsimonWarning, match="choice of strengths was ended after 1 fits; give it more time"):
+        model = TinyTuned(time_limit=1e-9).run(examples()).model
     assert model.info["status"] == Status.TIME.value
 
 

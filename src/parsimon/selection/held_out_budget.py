@@ -81,7 +81,8 @@ class HeldOutBudget:
             raise ParsimonError("no instances of this problem can be held out; give a budget.")
         learnt, held = problem.held_out(self.share, self.seed)
         n = int(np.sum(~always_kept(candidates.features)))
-        budgets = sorted({min(budget, n) for budget in self.budgets or (*(b for b in STEPS if b < n), n)})
+        usual = [budget for budget in STEPS if budget < n] or [max(n - 1, 1)]  # all templates are no choice
+        budgets = sorted({min(budget, n) for budget in self.budgets or usual})
         mistakes = np.array(
             [
                 held.mistakes(self._tried(budget, replace(candidates, problem=learnt), monitor))

@@ -16,7 +16,7 @@ from typing import Any, Generic, Self
 import numpy as np
 
 from parsimon.arrays import Array, IntArray
-from parsimon.errors import ParsimonError
+from parsimon.errors import ParsimonError, warn
 from parsimon.penalties import ElasticNet, Penalty
 from parsimon.penalties.base import ConjugatePenalty, ElasticPenalty
 from parsimon.problem import Problem
@@ -237,6 +237,8 @@ class Search(Generic[Data, Model]):
                 if self.run.stopped:
                     break
             if self.run.stopped:
+                fits = sum(len(fold) for family in self.scored for fold in family)
+                warn(f"the choice of strengths was ended after {fits} fits; give it more time, or strengths.")
                 break
         return self._best()
 
