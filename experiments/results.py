@@ -11,6 +11,10 @@ from typing import Any
 from parsimon.report.markdown import replace_blocks
 
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "results"
+TRIED = PAGES.parents[1] / "build" / "results"  # figures of runs that write no page
+
+
+pictures = PAGES
 
 
 def percent(fraction: float | None) -> str:
@@ -35,6 +39,7 @@ def main(parts: dict[str, Callable[..., str]], page: str, description: str) -> i
     parser.add_argument("--write", action="store_true", help=f"put the results into docs/results/{page}")
     parser.add_argument("--threads", type=int, default=2, help="for what can use several (default: 2)")
     options = parser.parse_args()
+    draw_for_pages(options.write)
     unknown = [part for part in options.parts if part not in parts]
     if unknown:
         say(f"there is no part {unknown[0]!r}; choose from {', '.join(parts)}")
@@ -50,8 +55,14 @@ def main(parts: dict[str, Callable[..., str]], page: str, description: str) -> i
     return 0
 
 
+def draw_for_pages(write: bool) -> None:
+    """Whether figures are those of a page from now on, or only to be looked at."""
+    global pictures
+    pictures = PAGES if write else TRIED
+
+
 def figure(name: str, draw: Callable[[Any], None], width: float = 7.0, height: float = 4.2) -> str:
-    """Draws into docs/results/NAME.png and gives the Markdown that shows it."""
+    """Draws NAME.png, for a page or to be looked at, and gives the Markdown that shows it."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -59,8 +70,8 @@ def figure(name: str, draw: Callable[[Any], None], width: float = 7.0, height: f
 
     fig, axes = plt.subplots(figsize=(width, height), layout="constrained")
     draw(axes)
-    PAGES.mkdir(parents=True, exist_ok=True)
-    fig.savefig(PAGES / f"{name}.png", dpi=130)
+    pictures.mkdir(parents=True, exist_ok=True)
+    fig.savefig(pictures / f"{name}.png", dpi=130)
     plt.close(fig)
     return f"![{name}]({name}.png)\n"
 
