@@ -87,7 +87,13 @@ def test_the_readme_prints_what_it_says(
         pytest.skip(f"what is printed is of Python {version}")
     monkeypatch.chdir(tmp_path)
     run_block(code, "README.md", 1, {"__name__": "__docs__"})
-    assert capsys.readouterr().out == printed
+    shown = capsys.readouterr().out
+    # How many features are left at this tolerance depends a little on the processor and on versions.
+    mine, page = (
+        int(re.search(r"with ([\d,]+) features", text)[1].replace(",", "")) for text in (shown, printed)
+    )
+    assert mine == pytest.approx(page, rel=0.05)
+    assert re.sub(r"with [\d,]+ features", "", shown) == re.sub(r"with [\d,]+ features", "", printed)
 
 
 @pytest.mark.parametrize("module", list(modules()))

@@ -92,6 +92,7 @@ def test_tables_name_what_is_not_known(load: Callable[[str], Any]) -> None:
 def test_the_default_is_compared_on_the_same_folds_and_documents(
     work: Any, load: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("sklearn", minversion="1.8", reason="which penalty there is is said in another way")
     monkeypatch.setattr(work, "SIX", [("binary", "L2"), ("counts", "L1")])
     told = work.default(task="made", threads=1)
     assert len(told["right"]) == len(told["theirs"]["right"]) == N

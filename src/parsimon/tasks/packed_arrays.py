@@ -74,15 +74,23 @@ def coded(values: Array) -> tuple[IntArray, Array]:
     other = values[values != 0]
     if not values.size:
         return np.zeros(values.shape, np.uint8), np.zeros(1)
-    levels = (
-        np.append(lloyd(np.sort(other), 255), 0.0) if len(other) < values.size else lloyd(np.sort(other), 256)
-    )
-    nearest = np.full(values.shape, len(levels) - 1, np.uint8)
-    borders = (
-        (levels[1:] + levels[:-1]) / 2 if len(other) == values.size else (levels[1:-1] + levels[:-2]) / 2
-    )
-    nearest[values != 0] = np.searchsorted(borders, other)
-    return nearest, levels
+    zeros = len(other) < values.size
+    own = lloyd(np.sort(other), 255 if zeros else 256)
+    codes = np.zeros(values.shape, np.uint8)
+    if len(other):
+        codes[values != 0] = nearest(own, other)
+    if zeros:
+        codes[values == 0] = len(own)
+        own = np.append(own, 0.0)
+    return codes, own
+
+
+def nearest(ascending: Array, values: Array) -> IntArray:
+    """The place of the nearest of ascending numbers, which is exact where a value is one of them."""
+    if len(ascending) == 1:
+        return np.zeros(len(values), np.int64)
+    above = np.clip(np.searchsorted(ascending, values), 1, len(ascending) - 1)
+    return np.asarray(above - (values - ascending[above - 1] < ascending[above] - values))
 
 
 def lloyd(ascending: Array, n: int) -> Array:
