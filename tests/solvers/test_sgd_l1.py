@@ -199,7 +199,8 @@ def test_it_comes_near_the_optimum_on_real_data(code: tuple[Columns, Labels]) ->
     problem = training().prepare(TemplateFeatures(TEMPLATES), *code).problem
     nothing = Weights.zeros(problem.n_features)
     best = drive(WorkingSet(tol=1e-5), problem, nothing)
-    found = list(SGDL1(60, Exponential(0.5, 0.95)).iterate(problem, nothing))
+    # The data are the standard library of this Python; 60 epochs are enough for some and not for others.
+    found = list(SGDL1(150, Exponential(0.5, 0.98)).iterate(problem, nothing))
     objectives = []
     for iterate in found:
         assert iterate.weights.features is not None
