@@ -60,10 +60,8 @@ from parsimon.weights import Weights
 
 Result = TypeVar("Result")
 AT_ONCE = 1 << 26  # numbers in the gradients of batches that are worked on at the same time: 512 MB
-FEWEST_TO_SPLIT, PIECES = (
-    20,
-    200,
-)  # instances of which some can be held out, and how many pieces they are cut into
+# So many instances are needed to hold some out, and they are cut into so many pieces.
+FEWEST_TO_SPLIT, PIECES = 20, 200
 PIECE = 1 << 20  # features compared with their thresholds at a time: no second array as long as the gradient
 
 
@@ -456,10 +454,10 @@ class InMemoryProblem(BaseProblem):
         n = min(max(1, round(share * len(pieces))), len(pieces) - 1)
         aside[np.random.default_rng(seed).permutation(len(pieces))[:n]] = True
         learnt, held = (
-            [each for each, out in zip(pieces, aside, strict=True) if bool(out) is held]
-            for held in (False, True)
+            replace(self, batches=tuple(pieces[i] for i in np.flatnonzero(mask).tolist()))
+            for mask in (~aside, aside)
         )
-        return replace(self, batches=tuple(learnt)), replace(self, batches=tuple(held))
+        return learnt, held
 
     def mistakes(self, weights: Weights) -> Array:
         """Wrong labels of every instance."""

@@ -25,20 +25,8 @@ from parsimon.solvers.driver import Monitor, drive
 from parsimon.solvers.online import Online
 from parsimon.weights import Weights
 
-STEPS = (
-    5,
-    10,
-    15,
-    20,
-    30,
-    40,
-    60,
-    80,
-    120,
-    160,
-    240,
-    320,
-)  # budgets that are tried, as far as there are templates
+# Budgets that are tried, as far as there are templates.
+STEPS = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320)
 
 
 @dataclass(frozen=True)
@@ -48,7 +36,8 @@ class HeldOutBudget:
     Every budget is tried on most of the instances: what the selection leaves is refitted by an averaged perceptron, and
     its mistakes are counted on the others. The best budget is that with the fewest mistakes; the one that is taken is
     the smallest whose mistakes are more by at most one standard error of the difference, instance by instance
-    (Breiman et al. 1984, §3.4.3). With it, the selection is made on all instances.
+    (Breiman et al. 1984, §3.4.3). With it, the selection is made on all instances. (A filter ranks templates by all
+    instances from the beginning.)
     """
 
     selection: Budgeted
